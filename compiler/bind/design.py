@@ -18,7 +18,7 @@ from hw.errors import SluiceError
 from hw.link.board_run import run_on_board
 from hw.link.client import LinkClient
 from hw.link.protocol import DEFAULT_BAUD
-from hw.link.serial_port import open_port
+from hw.link.serial_port import SerialPort
 from hw.main_memory import MainMemory
 from hw.sim.simulate import jobs_run_by
 
@@ -144,8 +144,8 @@ class Design(ABC):
         """The same design on the board whose serial line is `port`, built with a link of `baud` bits per second
         (``python -m hw.build --link``). A run may take `seconds`, an answer of the board `answer_seconds` before it is
         asked again, four times in all. Raises `LinkError` if the port cannot be opened."""
-        channel, carried = open_port(port, baud)
-        return BoardDesign(self, LinkClient(channel, seconds=answer_seconds, carried=carried), seconds)
+        line = SerialPort(port, baud)
+        return BoardDesign(self, LinkClient(line, seconds=answer_seconds, carried=line.carried), seconds)
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.dma.axi import Axi4LiteSignature, Response
+from hw.dma.axi import Axi4LiteSignature, Response, offer_write
 
 __all__ = ["BootSequencer"]
 
@@ -97,18 +97,10 @@ class BootSequencer(wiring.Component):
         return port.data
 
     def _write_states(self, m: Module, index: Signal) -> None:
-        """Offer address and data together: a subordinate may wait for both before it takes either."""
         bus = self.bus
-        sent = {"aw": Signal(name="aw_sent"), "w": Signal(name="w_sent")}
-        with m.State("WRITE"):
-            for name, flag in sent.items():
-                channel = getattr(bus, name)
-                m.d.comb += channel.valid.eq(~flag)
-                with m.If(channel.ready):
-                    m.d.sync += flag.eq(1)
-            with m.If((sent["aw"] | bus.aw.ready) & (sent["w"] | bus.w.ready)):
-                m.d.sync += [index.eq(index + 1), *(flag.eq(0) for flag in sent.values())]
-                m.next = "RESPONSE"
+        with m.State("WRITE"), m.If(offer_write(m, bus, "write")):
+            m.d.sync += index.eq(index + 1)
+            m.next = "RESPONSE"
         with m.State("RESPONSE"):
             m.d.comb += bus.b.ready.eq(1)
             with m.If(bus.b.valid):

@@ -15,7 +15,7 @@ from hw.designs.directory import DesignImage, OutputRegion
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, flat_ports
 from hw.dma.registers import RegisterMap
 
-__all__ = ["STATUS_LIGHTS", "BoardCore", "EmittedSystem", "resolve_plan", "system_signature"]
+__all__ = ["STATUS_LIGHTS", "BoardCore", "CoreWithLights", "EmittedSystem", "resolve_plan", "system_signature"]
 
 STATUS_LIGHTS = ("passed", "error", "busy", "done", "heartbeat")
 """Outputs of `BoardCore`, the most telling first: a board with fewer lights shows the first ones."""
@@ -64,7 +64,23 @@ def resolve_plan(registers: RegisterMap, image: DesignImage) -> list[tuple[int, 
     return [(registers.address(name) if isinstance(name, str) else name, value) for name, value in image.plan]
 
 
-class BoardCore(wiring.Component):
+class CoreWithLights(wiring.Component):
+    """What a board's top goes around: outputs `STATUS_LIGHTS`, of which `heartbeat` toggles every 2^`heartbeat_bits`
+    cycles, and a serial line `uart_tx`, `uart_rx`. `serial`: whether the line leads anywhere."""
+
+    serial: bool
+
+    def __init__(self, heartbeat_bits: int):
+        self._heartbeat_bits = heartbeat_bits
+        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)})
+
+    def _beat(self, m: Module) -> None:
+        ticks = Signal(self._heartbeat_bits + 1)
+        m.d.sync += ticks.eq(ticks + 1)
+        m.d.comb += self.heartbeat.eq(ticks[-1])
+
+
+class BoardCore(CoreWithLights):
     """A system with on-chip main memory that runs one design by itself after reset and checks the results.
 
     In order: the output regions are cleared, the plan's register writes are played, the interrupt ends the run, the
@@ -91,10 +107,9 @@ class BoardCore(wiring.Component):
         self._system = system
         self._image = image
         self._registers = registers
-        self._heartbeat_bits = heartbeat_bits
         self._timeout = timeout
         self.serial = "uart_tx" in system.signature.members
-        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)})
+        super().__init__(heartbeat_bits)
 
     @property
     def checked(self) -> tuple[OutputRegion, ...]:
@@ -161,8 +176,3 @@ class BoardCore(wiring.Component):
                     self.passed.eq(check.passed & ~boot.error),
                     self.error.eq(boot.error | wrong),
                 ]
-
-    def _beat(self, m: Module) -> None:
-        ticks = Signal(self._heartbeat_bits + 1)
-        m.d.sync += ticks.eq(ticks + 1)
-        m.d.comb += self.heartbeat.eq(ticks[-1])

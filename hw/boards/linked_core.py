@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from hw.boards.core import STATUS_LIGHTS
+from hw.boards.core import CoreWithLights
 from hw.boards.memory import OnChipMemory
 from hw.link.protocol import LinkSpec
 from hw.link.uart_link import UartLink
@@ -17,7 +16,7 @@ from hw.soc.join import AxiJoin
 __all__ = ["LinkedCore"]
 
 
-class LinkedCore(wiring.Component):
+class LinkedCore(CoreWithLights):
     """A system with on-chip main memory that does what a host on the serial line says. The host and the system share
     memory; the system goes first.
 
@@ -37,8 +36,7 @@ class LinkedCore(wiring.Component):
         self._system = system
         self._spec = spec
         self._divisor = divisor
-        self._heartbeat_bits = heartbeat_bits
-        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)})
+        super().__init__(heartbeat_bits)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -53,8 +51,7 @@ class LinkedCore(wiring.Component):
         wiring.connect(m, link.memory, join.manager[1])
         wiring.connect(m, join.memory, memory.bus)
         wiring.connect(m, link.registers, system.s_axil)
-        ticks = Signal(self._heartbeat_bits + 1)
-        m.d.sync += ticks.eq(ticks + 1)
+        self._beat(m)
         with m.If(link.damaged):
             m.d.sync += self.error.eq(1)
         m.d.comb += [
@@ -64,7 +61,6 @@ class LinkedCore(wiring.Component):
             self.busy.eq(link.busy),
             self.done.eq(system.irq),
             self.passed.eq(link.greeted),
-            self.heartbeat.eq(ticks[-1]),
         ]
         if "uart_rx" in system.signature.members:
             m.d.comb += system.uart_rx.eq(1)

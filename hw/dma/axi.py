@@ -16,7 +16,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["Axi4LiteSignature", "Axi4Signature", "Response", "address_payload", "connect_flat", "connect_system",
-           "flat_ports", "is_error"]
+           "flat_ports", "is_error", "offer_write"]
 
 INCR = 1
 """AxBURST of incrementing bursts."""
@@ -84,6 +84,20 @@ def address_payload(channel: data.View, burst: data.View, beat_bytes: int) -> li
 def is_error(response: Value) -> Value:
     """Whether an xRESP is SLVERR or DECERR."""
     return response[1]
+
+
+def offer_write(m: Module, bus: wiring.PureInterface, name: str) -> Value:
+    """Offer the address and the data of a write of one beat together, each until it is taken: a subordinate may wait
+    for both before it takes either. Returns whether both have been taken with this cycle; `name` is that of two new
+    registers. For a state of a manager, which must end then."""
+    channels = (bus.aw, bus.w)
+    sent = [Signal(name=f"{name}_{channel}_sent") for channel in ("aw", "w")]
+    ended = Signal(name=f"{name}_ended")
+    m.d.comb += ended.eq((sent[0] | bus.aw.ready) & (sent[1] | bus.w.ready))
+    for channel, flag in zip(channels, sent, strict=True):
+        m.d.comb += channel.valid.eq(~flag)
+        m.d.sync += flag.eq((flag | channel.ready) & ~ended)
+    return ended
 
 
 def _channel_signals(interface: wiring.PureInterface, manager: bool) -> Iterator[tuple[str, Value, bool]]:

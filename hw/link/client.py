@@ -58,7 +58,7 @@ class LinkClient:
     """Reads and writes memory and registers of the board behind `channel`.
 
     A request without an answer in `seconds` is sent again, `attempts` times in all; `carried` bytes per second, if
-    known, add the time that a frame takes. Everything raises `LinkError`. `requests`, `repeats`, `damaged`: counters.
+    known, add the time that a frame takes. Everything raises `LinkError`. `repeats`: requests that were sent again.
     """
 
     def __init__(self, channel: ByteChannel, *, seconds: float = 0.2, attempts: int = 4, carried: float | None = None,
@@ -71,7 +71,7 @@ class LinkClient:
         self._decoder = FrameDecoder(MOST_PAYLOAD + RESPONSE_HEADER + CRC_BYTES)
         self._sequence = 0
         self._greeting: Greeting | None = None
-        self.requests = self.repeats = self.damaged = 0
+        self.repeats = 0
 
     def greet(self, design: bytes | None = None) -> Greeting:
         """Ask the board what it is; with `design`, check that it holds that one."""
@@ -136,7 +136,6 @@ class LinkClient:
 
     def _ask(self, operation: Operation, address: int = 0, length: int = 0, content: bytes = b"") -> bytes:
         self._sequence = (self._sequence + 1) % 256
-        self.requests += 1
         request = Request(self._sequence, operation, address, length, content)
         expected = 0 if operation.writes else length
         for attempt in range(self._attempts):
@@ -155,7 +154,6 @@ class LinkClient:
         while (left := end - self._clock()) > 0:
             for frame in self._decoder.feed(self._channel.read(left)):
                 response = Response.decode(frame)
-                self.damaged += response is None
                 if response is not None and response.sequence == self._sequence:
                     return response
         return None

@@ -6,13 +6,23 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.dma.axi import CACHE_NORMAL, INCR, Axi4LiteSignature, Axi4Signature, is_error
+from hw.dma.axi import CACHE_NORMAL, INCR, Axi4LiteSignature, Axi4Signature, is_error, offer_write
 from hw.link.protocol import GREETING_BYTES, PROGRESS_BYTES, LinkSpec, Operation, Status
 from hw.link.receiver import REQUEST
 
-__all__ = ["RequestExecutor"]
+__all__ = ["RequestExecutor", "system_ports"]
 
 _REGISTER_BYTES = 4
+
+
+def system_ports(spec: LinkSpec) -> dict[str, wiring.Member]:
+    """What a link has towards the system: `memory`, manager of main memory; `registers`, manager of the registers;
+    `irq`: the design's run has ended (level)."""
+    return {
+        "memory": Out(Axi4Signature(address_width=32, data_width=spec.data_width, id_width=spec.id_width)),
+        "registers": Out(Axi4LiteSignature(address_width=spec.register_bits)),
+        "irq": In(1),
+    }
 
 
 class RequestExecutor(wiring.Component):
@@ -24,9 +34,8 @@ class RequestExecutor(wiring.Component):
         request, carried: of `FrameReceiver`; start: carry it out. done: one cycle at the end, with `status` and, for
             reads, `length`: bytes in the buffer.
         place, read_byte: reads the buffer, a cycle later. store, byte: writes it at `place`.
-        memory: manager of main memory. registers: manager of the registers.
-        irq: the design's run has ended (level); with the clock cycles since the last write to a register it is what a
-            poll reads.
+        memory, registers, irq: see `system_ports`. A poll reads `irq` and the clock cycles since the last write to a
+            register.
     """
 
     def __init__(self, spec: LinkSpec):
@@ -42,10 +51,7 @@ class RequestExecutor(wiring.Component):
             "read_byte": In(8),
             "store": Out(1),
             "byte": Out(8),
-            "irq": In(1),
-            "memory": Out(Axi4Signature(address_width=32, data_width=spec.data_width, id_width=spec.id_width)),
-            "registers": Out(Axi4LiteSignature(address_width=spec.register_bits)),
-        })
+        } | system_ports(spec))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -175,10 +181,6 @@ class RequestExecutor(wiring.Component):
         """A byte is done."""
         m.d.sync += [self._address.eq(self._address + 1), self._left.eq(self._left - 1), self.place.eq(self.place + 1)]
 
-    def _finish_read(self, m: Module) -> None:
-        m.d.sync += self.length.eq(self.request.length)
-        m.next = "DONE"
-
     def _fail(self, m: Module) -> None:
         m.d.sync += self.status.eq(Status.BUS)
         m.next = "DONE"
@@ -195,15 +197,10 @@ class RequestExecutor(wiring.Component):
                 m.next = "WRITE"
             with m.Else():
                 self._step(m)
-        sent = {name: Signal(name=f"{name}_sent") for name in ("aw", "w")}
         with m.State("WRITE"):
-            for name, flag in sent.items():
-                self._offer(m, name, ~flag)
-                with m.If(self._taken(name)):
-                    m.d.sync += flag.eq(1)
-            with m.If((sent["aw"] | self._taken("aw")) & (sent["w"] | self._taken("w"))):
-                m.d.sync += [flag.eq(0) for flag in sent.values()]
-                m.next = "WRITTEN"
+            for name, bus, chosen in self._buses:
+                with m.If(chosen), m.If(offer_write(m, bus, name)):
+                    m.next = "WRITTEN"
         with m.State("WRITTEN"):
             valid, payload = self._answer(m, "b")
             with m.If(valid):
@@ -218,9 +215,10 @@ class RequestExecutor(wiring.Component):
     def _read(self, m: Module) -> None:
         """Bytes of a word go into the buffer."""
         with m.State("ASK"):
-            self._offer(m, "ar", 1)
-            with m.If(self._taken("ar")):
-                m.next = "ANSWER"
+            for _, bus, chosen in self._buses:
+                m.d.comb += bus.ar.valid.eq(chosen)
+                with m.If(chosen & bus.ar.ready):
+                    m.next = "ANSWER"
         with m.State("ANSWER"):
             valid, response = self._answer(m, "r")
             with m.If(valid):
@@ -232,23 +230,19 @@ class RequestExecutor(wiring.Component):
             m.d.comb += self.store.eq(1)
             self._step(m)
             with m.If(self._left == 1):
-                self._finish_read(m)
+                m.d.sync += self.length.eq(self.request.length)
+                m.next = "DONE"
             with m.Elif(self._beat_ends):
                 m.next = "ASK"
 
-    def _offer(self, m: Module, name: str, valid: Value | int) -> None:
-        for bus, chosen in ((self.memory, ~self._to_registers), (self.registers, self._to_registers)):
-            m.d.comb += getattr(bus, name).valid.eq(valid & chosen)
-
-    def _taken(self, name: str) -> Value:
-        buses = (self.registers, self.memory)
-        taken = [getattr(bus, name).valid & getattr(bus, name).ready for bus in buses]
-        return Mux(self._to_registers, *taken)
+    @property
+    def _buses(self) -> list[tuple[str, wiring.PureInterface, Value]]:
+        """Name, interface, whether the request is for it."""
+        return [("memory", self.memory, ~self._to_registers), ("registers", self.registers, self._to_registers)]
 
     def _answer(self, m: Module, name: str) -> tuple[Value, Value]:
         """Take an answer; returns whether it is there, and its xRESP."""
-        for bus, chosen in ((self.memory, ~self._to_registers), (self.registers, self._to_registers)):
-            m.d.comb += getattr(bus, name).ready.eq(chosen)
+        m.d.comb += [getattr(bus, name).ready.eq(chosen) for _, bus, chosen in self._buses]
         registers, memory = getattr(self.registers, name), getattr(self.memory, name)
         return (Mux(self._to_registers, registers.valid, memory.valid),
                 Mux(self._to_registers, registers.p.resp, memory.p.resp))

@@ -7,14 +7,17 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.dma.axi import Axi4LiteSignature, Axi4Signature
-from hw.link.executor import RequestExecutor
+from hw.link.executor import RequestExecutor, system_ports
 from hw.link.protocol import LinkSpec, Operation
 from hw.link.receiver import FrameReceiver
 from hw.link.sender import FrameSender
 from hw.link.slip import SlipDecoder, SlipEncoder
 
-__all__ = ["HostLink"]
+__all__ = ["LINK_LIGHTS", "HostLink"]
+
+_WRITES = [operation for operation in Operation if operation.writes]
+LINK_LIGHTS = ("greeted", "busy", "damaged")
+"""Outputs of a link about itself."""
 
 
 class HostLink(wiring.Component):
@@ -23,8 +26,7 @@ class HostLink(wiring.Component):
 
     Ports:
         received, sent: bytes from and to the host.
-        memory: manager of main memory. registers: manager of the registers.
-        irq: the design's run has ended (level).
+        memory, registers, irq: see `system_ports`.
         greeted: a host has greeted since reset. busy: a request is carried out or answered. damaged: a frame came
             whose checksum or length was wrong (one cycle).
     """
@@ -34,13 +36,7 @@ class HostLink(wiring.Component):
         super().__init__({
             "received": In(stream.Signature(8)),
             "sent": Out(stream.Signature(8)),
-            "memory": Out(Axi4Signature(address_width=32, data_width=spec.data_width, id_width=spec.id_width)),
-            "registers": Out(Axi4LiteSignature(address_width=spec.register_bits)),
-            "irq": In(1),
-            "greeted": Out(1),
-            "busy": Out(1),
-            "damaged": Out(1),
-        })
+        } | system_ports(spec) | {name: Out(1) for name in LINK_LIGHTS})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -80,17 +76,14 @@ class HostLink(wiring.Component):
         """Carry out a request and answer it; a write that was carried out already is answered alone."""
         request = receiver.request.p
         known, last, status = Signal(), Signal(8), Signal(8)
-        writes = (request.operation == Operation.WRITE_MEMORY) | (request.operation == Operation.WRITE_REGISTERS)
+        repeated = Signal()
         m.d.comb += [
+            repeated.eq(known & (request.sequence == last) & request.operation.matches(*_WRITES)),
             sender.response.p.sequence.eq(request.sequence),
             sender.response.p.status.eq(status),
         ]
-        repeated = Signal()
         with m.FSM():
             with m.State("IDLE"), m.If(receiver.request.valid):
-                m.d.sync += repeated.eq(known & (request.sequence == last) & writes)
-                m.next = "DECIDE"
-            with m.State("DECIDE"):
                 m.d.comb += executor.start.eq(~repeated)
                 m.next = "WORK"
                 with m.If(repeated):

@@ -181,10 +181,6 @@ class Response:
     status: int
     content: bytes = b""
 
-    def encode(self) -> bytes:
-        """The whole frame."""
-        return _frame(struct.pack("<BBH", self.sequence, self.status, len(self.content)) + self.content)
-
     @classmethod
     def decode(cls, frame: bytes) -> Response | None:
         """The response in the bytes between two delimiters, None if they are damaged."""

@@ -6,16 +6,18 @@ from types import ModuleType
 
 from hw.link.client import LinkError
 
-__all__ = ["SerialPort", "open_port"]
+__all__ = ["SerialPort"]
 
 _BITS_PER_BYTE = 10
 
 
 class SerialPort:
-    """A serial line as a `ByteChannel`; a pseudo-terminal will do. Raises `LinkError` if it cannot be opened."""
+    """A serial line as a `ByteChannel`; a pseudo-terminal will do. `carried`: bytes per second. Raises `LinkError` if
+    it cannot be opened."""
 
     def __init__(self, name: str, baud: int):
         self.name = name
+        self.carried = baud / _BITS_PER_BYTE
         self._library = _pyserial()
         try:
             self._port = self._library.Serial(name, baud, timeout=0, exclusive=True)
@@ -39,11 +41,6 @@ class SerialPort:
 
     def close(self) -> None:
         self._port.close()
-
-
-def open_port(name: str, baud: int) -> tuple[SerialPort, float]:
-    """The port, and the bytes per second that it carries."""
-    return SerialPort(name, baud), baud / _BITS_PER_BYTE
 
 
 def _reason(error: BaseException) -> str:

@@ -6,8 +6,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.dma.axi import Axi4LiteSignature, Axi4Signature
-from hw.link.host_link import HostLink
+from hw.link.executor import system_ports
+from hw.link.host_link import LINK_LIGHTS, HostLink
 from hw.link.protocol import LinkSpec, LinkSpecError
 from hw.soc.uart import UartReceiver, UartTransmitter
 
@@ -41,16 +41,7 @@ class UartLink(wiring.Component):
     def __init__(self, spec: LinkSpec, divisor: int):
         self._spec = spec
         self._divisor = divisor
-        super().__init__({
-            "rx": In(1),
-            "tx": Out(1),
-            "memory": Out(Axi4Signature(address_width=32, data_width=spec.data_width, id_width=spec.id_width)),
-            "registers": Out(Axi4LiteSignature(address_width=spec.register_bits)),
-            "irq": In(1),
-            "greeted": Out(1),
-            "busy": Out(1),
-            "damaged": Out(1),
-        })
+        super().__init__({"rx": In(1), "tx": Out(1)} | system_ports(spec) | {name: Out(1) for name in LINK_LIGHTS})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -63,5 +54,5 @@ class UartLink(wiring.Component):
         wiring.connect(m, link.registers, wiring.flipped(self.registers))
         m.d.comb += [receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx), link.irq.eq(self.irq)]
         m.d.comb += [part.divisor.eq(self._divisor) for part in (receiver, transmitter)]
-        m.d.comb += [getattr(self, name).eq(getattr(link, name)) for name in ("greeted", "busy", "damaged")]
+        m.d.comb += [getattr(self, name).eq(getattr(link, name)) for name in LINK_LIGHTS]
         return m
