@@ -126,7 +126,7 @@ def _build(options: argparse.Namespace, console: Console) -> None:
 
 def _link(options: argparse.Namespace) -> LinkOptions | None:
     if options.link:
-        return LinkOptions(options.baud or DEFAULT_BAUD, options.memory_bytes)
+        return LinkOptions(DEFAULT_BAUD if options.baud is None else options.baud, options.memory_bytes)
     for name in ("baud", "memory_bytes"):
         if getattr(options, name) is not None:
             raise BoardError(f"--{name.replace('_', '-')} is about --link, which is not given")

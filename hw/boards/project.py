@@ -141,7 +141,7 @@ def _linked_core(
 ) -> LinkedCore:
     if ("uart", 0) not in platform.resources:
         raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs")
-    memory_bytes = link.memory_bytes or design.image.memory_bytes
+    memory_bytes = design.image.memory_bytes if link.memory_bytes is None else link.memory_bytes
     spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
     divisor = uart_divisor(clock_hz, link.baud)
     return LinkedCore(_system(design), spec, divisor)

@@ -111,6 +111,8 @@ class LinkClient:
     def write_register(self, offset: int, value: int) -> None:
         """Write 32 bits to a register."""
         self._check(offset, _REGISTER_BYTES, self.greeting.register_bytes, "registers")
+        if not 0 <= value < 1 << 8 * _REGISTER_BYTES:
+            raise LinkError(f"a register has 32 bits, too few for {value:#x}")
         content = value.to_bytes(_REGISTER_BYTES, "little")
         self._ask(Operation.WRITE_REGISTERS, offset, _REGISTER_BYTES, content)
 

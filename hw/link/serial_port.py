@@ -16,6 +16,8 @@ class SerialPort:
     it cannot be opened."""
 
     def __init__(self, name: str, baud: int):
+        if baud < 1:
+            raise LinkError(f"a serial line has 1 or more bits per second, not {baud}")
         self.name = name
         self.carried = baud / _BITS_PER_BYTE
         self._library = _pyserial()

@@ -22,7 +22,9 @@ _TOLERANCE = 0.02
 
 def uart_divisor(clock_hz: float, baud: int) -> int:
     """Clock cycles of a bit. Raises `LinkSpecError` if the clock is too slow for `baud`, or cannot divide to it."""
-    cycles = round(clock_hz / baud) if baud > 0 else 0
+    if baud < 1:
+        raise LinkSpecError(f"a serial line has 1 or more bits per second, not {baud}")
+    cycles = round(clock_hz / baud)
     if not LEAST_CYCLES <= cycles <= _MOST_CYCLES:
         raise LinkSpecError(f"a clock of {clock_hz / 1e6:g} MHz serves {-(-clock_hz // _MOST_CYCLES):g} to "
                             f"{clock_hz // LEAST_CYCLES:g} bits per second, not {baud}")

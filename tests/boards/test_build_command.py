@@ -196,6 +196,9 @@ def test_load_design_refuses_another_array(tmp_path):
      "a clock of 25 MHz serves 382 to 6.25e+06 bits per second, not 10000000"),
     (["--board", "ulx3s-85f", "--link", "--baud", "3000000"],
      "a clock of 25 MHz gives 3125000 bits per second for 3000000, more than 2 % off: take 3125000"),
+    (["--board", "ulx3s-85f", "--link", "--baud", "0"], "a serial line has 1 or more bits per second, not 0"),
+    (["--board", "ulx3s-85f", "--link", "--memory-bytes", "0"],
+     "a link reaches 1 to 4294967295 bytes of memory, not 0"),
 ])
 def test_links_that_there_cannot_be(options, message, tmp_path, capsys):
     assert build.main([*options, "--array", "1x4", "--bank-words", "64", "-o", str(tmp_path)]) == 1

@@ -9,6 +9,8 @@ from compiler.cli.main import main
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["fir", "--target", "fpga", "--port", "/dev/nothing"], "cannot open /dev/nothing: "),
+    (["fir", "--target", "fpga", "--port", "/dev/nothing", "--baud", "0"],
+     "a serial line has 1 or more bits per second, not 0"),
     (["fir", "--target", "fpga", "--port", "x", "--waves"], "--waves is for simulations; --port runs a board"),
     (["fir", "--target", "fpga", "--port", "x", "--stall-seed", "1"], "--stall-seed is for simulations; --port runs a "
                                                                       "board"),

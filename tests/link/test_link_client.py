@@ -58,6 +58,14 @@ def test_registers():
         client.read_register(60)
 
 
+@pytest.mark.parametrize("value", [1 << 32, -1])
+def test_a_register_has_32_bits(value: int):
+    bench, client = connected()
+    with pytest.raises(LinkError, match=f"a register has 32 bits, too few for {value:#x}"):
+        client.write_register(0, value)
+    assert bench.written == 0
+
+
 def test_a_poll_counts_from_the_last_write_to_the_interrupt():
     bench, client = connected()
     client.write_register(0, 1)
