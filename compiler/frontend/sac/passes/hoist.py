@@ -10,7 +10,7 @@ from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, RETURN_KINDS
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.safety import can_fail
 
-__all__ = ["HoistInvariants"]
+__all__ = ["HoistInvariants", "without_nodes"]
 
 
 class HoistInvariants(Rewriter):
@@ -24,7 +24,7 @@ class HoistInvariants(Rewriter):
         graph = node.graphs[-1]
         carried = {n.number("input") for n in graph.nodes if n.kind == "NEXT"}
         moved = _invariants(graph, carried)
-        return out.add(_without(out, node, moved) if moved else node)
+        return out.add(without_nodes(out, node, moved) if moved else node)
 
 
 def _invariants(graph: Graph, carried: set[int]) -> list[int]:
@@ -43,7 +43,7 @@ def _invariants(graph: Graph, carried: set[int]) -> list[int]:
     return found
 
 
-def _without(out: Rebuilt, node: Node, moved: Sequence[int]) -> Node:
+def without_nodes(out: Rebuilt, node: Node, moved: Sequence[int]) -> Node:
     """The loop without these nodes, which are in `out` by then and enter it."""
     graph = node.graphs[-1]
     outside: dict[int, list[Operand]] = {}

@@ -15,6 +15,7 @@ from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
 from compiler.frontend.sac.passes.fuse import FuseLoops
 from compiler.frontend.sac.passes.hoist import HoistInvariants
 from compiler.frontend.sac.passes.inline import inline
+from compiler.frontend.sac.passes.lift import LiftTables
 from compiler.frontend.sac.passes.lookup import make_tables
 from compiler.frontend.sac.passes.narrow import narrow
 from compiler.frontend.sac.passes.nextify import NextifyLoops
@@ -70,6 +71,7 @@ PASSES = {each.name: each for each in (
     _pass("nextify_padded", NextifyPaddedLoops),
     _pass("windows", ReduceWindows),
     Pass("narrow", narrow),
+    _pass("lift", LiftTables),
 )}
 CYCLE = ("hoist", "casts", "switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll",
          "share", "fuse")

@@ -25,11 +25,13 @@ __all__ = ["Body", "Held", "LoopShape"]
 
 @dataclass(frozen=True)
 class Held:
-    """An array of the program: its name, extents (one element for a scalar) and type."""
+    """An array of the program: its name, extents (one element for a scalar) and type; its values, if they are known
+    before the run."""
 
     name: str
     shape: tuple[int, ...]
     type: Int
+    values: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,16 @@ class LoopShape:
         return held
 
 
+Element = Callable[["Body", int, Held, Sequence[Typed]], Typed]
+"""The element of an array at places that values decide, for the node of this number."""
+
+
 class Body:
     """Values of tokens in one iteration, as expressions over `reads`; a statement takes them."""
 
-    def __init__(self, loop: LoopShape, statement: str, carried: Callable[[int], Held]) -> None:
+    def __init__(self, loop: LoopShape, statement: str, carried: Callable[[int], Held], element: Element) -> None:
         self.loop, self.dfg, self.statement, self.carried = loop, loop.dfg, statement, carried
+        self.element = element
         self.reads: list[Access] = []
         self._read: dict[tuple[str, tuple[Affine, ...]], Typed] = {}
         self._values: dict[Edge, Typed] = {}
@@ -99,7 +106,7 @@ class Body:
         if node.kind == "CIRCULATE":
             return self.read(self.carried(number), (Affine(0),))
         if node.kind == "AREF":
-            return self._reference(node)
+            return self._reference(number)
         return compute(node, [self.value(o) for o in node.operands])
 
     def _generated(self, edge: Edge) -> Typed:
@@ -108,11 +115,15 @@ class Body:
         width = node.widths[edge.port]
         place = self._affine(node, edge.port)
         if place is not None:
-            return self._index(place, width)
+            return self.number(place, width)
         held, places = self._element(node, edge.port)
         return self.read(held, places)
 
-    def _index(self, place: Affine, width: int) -> Typed:
+    def here(self) -> tuple[Affine, ...]:
+        """The place of this iteration in an array with an element for each."""
+        return tuple(Affine.of(0, {k: 1}) for k in range(len(self.loop.extents)))
+
+    def number(self, place: Affine, width: int) -> Typed:
         """An affine number in `width` bits."""
         low, high = place.range(self.loop.extents)
         has_sign = low < 0
@@ -215,18 +226,19 @@ class Body:
         assert isinstance(held, Held)
         return held
 
-    def _reference(self, node: DfgNode) -> Typed:
+    def indices(self, number: int) -> list[Typed]:
+        """The indices of an AREF node, 32 bits each."""
+        node = self.dfg.nodes[number]
+        return [self.value(o) for o in node.operands[1 + len(self._array(node.operands[0]).shape):]]
+
+    def _reference(self, number: int) -> Typed:
         """AREF of an array in memory: address, extents, indices."""
+        node = self.dfg.nodes[number]
         held = self._array(node.operands[0])
         places = [self.place(o) for o in node.operands[1 + len(held.shape):]]
         found = [place for place in places if place is not None]
-        if len(found) < len(places):
-            raise NoProgram("AREF", node.place, "where it reads depends on values of the run",
-                            "read a window of the array, or a place that is a sum of indices of the loop")
-        for place, extent in zip(found, held.shape, strict=True):
-            low, high = place.range(self.loop.extents)
-            if low < 0 or high >= extent:
-                wrong = high if high >= extent else low
-                raise NoProgram("AREF", node.place, f"it reads index {wrong} of an array of extent {extent}",
-                                "let the loop take indices inside the array alone")
+        ranges = [place.range(self.loop.extents) for place in found]
+        inside = all(low >= 0 and high < extent for (low, high), extent in zip(ranges, held.shape, strict=False))
+        if len(found) < len(places) or not inside:
+            return self.element(self, number, held, self.indices(number))
         return self.read(held, found)

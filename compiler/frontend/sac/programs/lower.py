@@ -18,6 +18,7 @@ from compiler.frontend.sac.dfg.graph import Dfg, DfgNode, Operand
 from compiler.frontend.sac.programs.addresses import Affine, row_major
 from compiler.frontend.sac.programs.expressions import joined, masked, neutral
 from compiler.frontend.sac.programs.loop import Body, Held, LoopShape
+from compiler.frontend.sac.programs.memories import LoopMemories
 from compiler.frontend.sac.programs.obstacles import NoProgram
 from compiler.ir.program import Access, Array, Program, Role, Statement
 from compiler.ir.types import Int
@@ -46,8 +47,12 @@ def lower_loops(name: str, bindings: Sequence[LoopBinding]) -> Program:
     enter = {held.name: ("input", held) for writer in writers for held in writer.used if held.name not in made | inner}
     arrays = tuple(_array(held, role) for role, held in (enter | inner | made).values())
     statements = tuple(s for writer in writers for s in writer.statements)
-    times = [text for writer in writers for text in writer.times(max(len(b.extents) for b in bindings))]
-    program = Program(name, arrays, (), statements, isl.UnionMap(f"{{ {'; '.join(times)} }}"))
+    rank = max(len(statement.iterators) for statement in statements)
+    times = [text for writer in writers for text in writer.times(rank)]
+    tables = {table.name: table for writer in writers for table in writer.memories.tables.values()}
+    memories = tuple(memory for writer in writers for memory in writer.memories.memories)
+    program = Program(name, arrays, tuple(tables.values()), statements, isl.UnionMap(f"{{ {'; '.join(times)} }}"), (),
+                      memories)
     verify(program)
     return program
 
@@ -67,8 +72,10 @@ class _Loop:
         self.statements: list[Statement] = []
         self.used: list[Held] = []
         self.states: list[Held] = []
-        self._times: list[tuple[str, int, int]] = []
+        self.memories = LoopMemories(self)
+        self._times: list[tuple[str, int, int, tuple[str, ...]]] = []
         self._carried: dict[int, Held] = {}
+        self._bodies = 0
         if 0 in binding.extents:
             raise NoProgram("loop", self.dfg.place, "it has no iterations", "let the host give what no iterations give")
 
@@ -98,12 +105,11 @@ class _Loop:
 
     def times(self, rank: int) -> list[str]:
         """Each statement's time in the 2d+1 form for `rank` loops: first whether it comes before, in or behind the
-        iterations of which loop, last its place in an iteration."""
+        iterations of which loop; those in an iteration have their place last, the others first."""
         found = []
-        for name, phase, place in self._times:
-            names = self.shape.iterators if phase == 1 else ("i0",)
+        for name, phase, place, names in self._times:
             row = [part for iterator in names for part in (iterator, "0")]
-            row[-1] = str(place)
+            row = ["0", *row[:-1], str(place)] if phase == 1 else [str(place), *row]
             row += ["0"] * (2 * (rank - len(names)))
             found.append(f"{name}[{', '.join(names)}] -> [{3 * self.number + phase}, {', '.join(row)}]")
         return found
@@ -112,8 +118,8 @@ class _Loop:
 
     def _start(self, held: Held, first: Operand) -> None:
         """The value before the first iteration."""
-        body = self._body(inside=False)
-        self._add(body, held, (Affine(0),), body.value(first), phase=0)
+        body = self.body((1,))
+        self.add(body, held, (Affine(0),), body.value(first), phase=0)
 
     def _write(self, node: DfgNode, held: Held) -> None:
         if node.kind == "WRITE_TILE":
@@ -133,28 +139,28 @@ class _Loop:
         starts = [Affine.of(0, {d - first: size}) if d >= first else Affine(0) for d, size in enumerate(tile)]
         for port in range(count):
             places = [s.plus(Affine(o)) for s, o in zip(starts, row_major(port, tile), strict=True)]
-            body = self._body()
-            self._add(body, held, places, body.value(node.operands[port]))
+            body = self.body()
+            self.add(body, held, places, body.value(node.operands[port]))
 
     def _final(self, node: DfgNode, held: Held) -> None:
         """The last value of what a CIRCULATE node carries."""
         last = node.operands[0]
         assert isinstance(last, Edge)
-        body = self._body(inside=False)
-        self._add(body, held, (Affine(0),), body.read(self._carried[last.number], (Affine(0),)), phase=2)
+        body = self.body((1,))
+        self.add(body, held, (Affine(0),), body.read(self._carried[last.number], (Affine(0),)), phase=2)
 
     def _reduce(self, node: DfgNode, held: Held) -> None:
         """Value, mask, address, count; labels and histograms write where values say."""
         name = node.kind.removesuffix("_VALUES")
         if name.startswith("ACCUM_") or name == "HISTOGRAM":
-            raise NoProgram(node.kind, node.place, "where it writes depends on values of the run",
-                            "give sums of values that conditions select, one for each label")
+            self.memories.scatter(node, held)
+            return
         width = node.number("bits")
-        before = self._body(inside=False)
-        self._add(before, held, (Affine(0),), neutral(name, width), phase=0)
-        body = self._body()
+        before = self.body((1,))
+        self.add(before, held, (Affine(0),), neutral(name, width), phase=0)
+        body = self.body()
         value = masked(name, body.value(node.operands[0]), body.value(node.operands[1]), width)
-        self._add(body, held, (Affine(0),), joined(name, body.read(held, (Affine(0),)), value, width))
+        self.add(body, held, (Affine(0),), joined(name, body.read(held, (Affine(0),)), value, width))
 
     def _update_order(self) -> list[int]:
         """Variables in an order in which each is written when no other still needs its old value.
@@ -190,24 +196,25 @@ class _Loop:
         after = {n: Held(f"next{self.number}_{n}", (1,), self._carried[n].type) for n in numbers}
         self.states += after.values()
         for n in numbers:
-            body = self._body()
-            self._add(body, after[n], (Affine(0),), body.value(self.dfg.nodes[n].operands[1]))
+            body = self.body()
+            self.add(body, after[n], (Affine(0),), body.value(self.dfg.nodes[n].operands[1]))
         for n in numbers:
-            body = self._body()
-            self._add(body, self._carried[n], (Affine(0),), body.read(after[n], (Affine(0),)))
+            body = self.body()
+            self.add(body, self._carried[n], (Affine(0),), body.read(after[n], (Affine(0),)))
         return []
 
     def _update(self, number: int) -> None:
-        body = self._body()
-        self._add(body, self._carried[number], (Affine(0),), body.value(self.dfg.nodes[number].operands[1]))
+        body = self.body()
+        self.add(body, self._carried[number], (Affine(0),), body.value(self.dfg.nodes[number].operands[1]))
 
-    def _body(self, inside: bool = True) -> Body:
-        name = f"L{self.number}_{len(self.statements)}"
-        shape = self.shape if inside else LoopShape(self.dfg, self.shape.operands, (1,))
-        return Body(shape, name, self._carried.__getitem__)
+    def body(self, extents: Sequence[int] | None = None) -> Body:
+        """Values in a new statement: of an iteration of the loop, or of other loops of these extents."""
+        self._bodies += 1
+        shape = self.shape if extents is None else LoopShape(self.dfg, self.shape.operands, tuple(extents))
+        return Body(shape, f"L{self.number}_{self._bodies - 1}", self._carried.__getitem__, self.memories.element)
 
-    def _add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: int = 1) -> None:
-        """A statement that writes `value` there."""
+    def add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: int = 1) -> None:
+        """A statement that writes `value` there: before the iterations (0), in them (1) or behind them (2)."""
         names = body.loop.iterators
         bounds = [f"0 <= {n} < {e}" for n, e in zip(names, body.loop.extents, strict=True)]
         head = f"{body.statement}[{', '.join(names)}]"
@@ -218,7 +225,7 @@ class _Loop:
         self.used += [self._held(read.array) for read in reads if read.array != held.name]
         self.statements.append(Statement(body.statement, names, domain, reads, write,
                                          cast(held.type, value).expr, body.location))
-        self._times.append((body.statement, phase, len(self.statements)))
+        self._times.append((body.statement, phase, len(self.statements), names))
 
     def _held(self, name: str) -> Held:
         known = [*self.binding.operands.values(), *self.states, *(held for held, _ in self.binding.results)]

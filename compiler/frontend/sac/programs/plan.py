@@ -188,7 +188,14 @@ class _Grouping:
         name = self._name(source)
         if not (isinstance(source, Edge) and source.number in self.numbers):
             self.inputs[name] = source
-        return Held(name, shape or (1,), _type(scalar))
+        return Held(name, shape or (1,), _type(scalar), self._known(source))
+
+    def _known(self, source: Source) -> tuple[int, ...] | None:
+        """The elements of an array of numbers in braces, row by row."""
+        node = self.graph.nodes[source.number] if isinstance(source, Edge) else None
+        if node is None or node.kind != "ARR_DEF" or not all(isinstance(o, Constant) for o in node.operands):
+            return None
+        return tuple(int(o.value) for o in node.operands if isinstance(o, Constant))
 
     def _leaves(self, edge: Edge) -> bool:
         """Whether something outside the group takes the result, or nothing at all does."""
