@@ -49,6 +49,27 @@ def test_histograms_and_places_that_values_decide(target):
     assert len(check(program, random_inputs(program, 1), target, "icarus").groups) == 2
 
 
+NEST = """
+int16[:,:], uint16[:,:] main (int8 A[3,9], int8 B[9,2], uint8 C[4], uint8 D[5]) {
+    // PRAGMA (no_unroll)
+    int16 P[:,:] = for Row (~,:) in A cross Column (:,~) in B {
+        // PRAGMA (no_unroll)
+        int16 c = for a in Row dot b in Column return (sum ((int16)a * b));
+    } return (array (c));
+    // PRAGMA (no_unroll)
+    uint16 Q[:,:] = for c in C cross d in D return (array ((uint16)c * d));
+} return (P, Q);
+"""
+
+
+@pytest.mark.parametrize("target", ["cgra", "fpga"])
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_nests_and_crossed_generators(target, simulator):
+    program = parse_sac(NEST)
+    placed = check(program, random_inputs(program, 1), target, simulator)
+    assert len(placed.groups) == 2 and not placed.host
+
+
 @pytest.mark.parametrize("target", ["cgra", "dataflow", "vector"])
 def test_applications_elsewhere(target):
     program = load_sac(sac_applications()["sac/median"])

@@ -46,7 +46,7 @@ def parts(program: Program) -> list[str]:
 
 
 ON_HARDWARE = {"canny": 2, "combined_pair": 2, "convolution": 1, "dot_product": 1, "fft": 1, "fused_pair": 1,
-               "histogram": 3,
+               "histogram": 3, "matrix_product": 1,
                "max_window": 1, "median": 1, "morphology": 4, "motion": 2, "prewitt": 1, "square_root": 1,
                "strip_max": 1, "threshold": 2, "wavelet": 1}
 """Loops that are programs, where there are any."""
@@ -135,6 +135,70 @@ def test_loops(name):
     assert len(groups) == 1 and not application.candidates()[1]
 
 
+NESTS = {
+    "cross": "uint16[:,:] main (uint8 A[7], uint8 B[80]) return (for a in A cross b in B return "
+             "(array ((uint16)a*b)));",
+    "cross window": "uint16[:,:,:], uint32 main (uint8 A[7,9], uint8 B[80]) return (for window W[7,2] in A "
+                    "step (1,3) cross b in B step (2) at (uint16 k) return (array ((uint16)W[0,1]*b + W[6,0] "
+                    "+ k), sum((uint32)b)));",
+    "cross dot": "uint16[:,:] main (uint8 A[70], uint8 B[3], uint8 C[70]) return (for a in A dot c in C "
+                 "cross b in B return (array ((uint16)a*b+c)));",
+    "cross range": "int16[:,:] main (int8 A[70]) return (for a in A cross int8 k in [-2~2] return (array "
+                   "((int16)a*k)));",
+    "matmul": "int32[:,:] main (int16 A[6,70], int16 B[70,5]) return (for Row (~,:) in A cross Col "
+              "(:,~) in B { int32 c = for a in Row dot b in Col return (sum((int32)a*b)); } return "
+              "(array (c)));",
+    "rows": "uint16[:], uint8[:] main (uint8 A[6,70]) return (for Row (~,:) in A { uint16 s = for a "
+            "in Row return (sum ((uint16)a)); uint8 m = for a in Row return (max (a)); } return "
+            "(array (s - m), array(m)));",
+    "normalise": "uint8[:,:] main (uint8 A[6,70]) return (for Row (~,:) in A { uint8 m = for a in Row "
+                 "return (max (a)); uint8 R[:] = for a in Row return (array ((uint8)(m - a))); } return "
+                 "(array (R)));",
+    "prefix": "uint16[:,:], uint16[:] main (uint8 A[6,70], uint16 k) return (for Row (~,:) in A { "
+              "uint16 s = Row[3] + k; uint16 R[:], uint16 t = for a in Row { next s = s + a; } return "
+              "(array (s), final(s)); } return (array (R), array(t)));",
+    "tiles": "uint8[:,:] main (uint8 A[16,80]) return (for window W[1,80] in A step (1,80) { uint8 "
+             "T[:,:] = for w in W return (array (w + 1)); } return (tile (T)));",
+    "three": "uint32[:] main (uint8 A[4,5,70]) return (for P (~,:,:) in A { uint32 t = for R (~,:) in "
+             "P { uint32 s = for a in R return (sum((uint32)a)); } return (max (s)); } return (array "
+             "(t)));",
+    "outer next": "uint32 main (uint8 A[6,70]) { uint32 s = 7; uint32 r = for Row (~,:) in A { uint32 m = "
+                  "for a in Row return (sum ((uint32)a)); next s = s * 3 + m; } return (final (s)); } "
+                  "return (r);",
+    "stage": "uint8[:] main (uint8 A[70], uint8 B[90]) return (for a in A { uint8 m = for b in B "
+             "return (max (b ^ a)); uint8 n = for b in B return (min (b ^ m)); } return (array (m + "
+             "n)));",
+    "inner table": "uint16[:] main (uint8 A[70,8], uint8 T[256]) return (for R (~,:) in A { // PRAGMA "
+                   "(no_unroll)\nuint16 s = for a in R return (sum ((uint16)T[a])); } return (array (s)));",
+    "inner hist": "uint16[:,:] main (uint8 A[6,70]) return (for Row (~,:) in A { uint16 H[:] = for a in "
+                  "Row return (histogram (a & 7, 8)); } return (array (H)));",
+    "inner accum": "uint16[:,:], uint8[:,:] main (uint8 A[6,70]) return (for Row (~,:) in A { uint16 H[:] = "
+                   "for a in Row return (accum (sum ((uint16)a), a & 3, 4)); uint8 M[:] = for a in Row "
+                   "return (accum (max (a), a >> 6, 4)); } return (array (H), array (M)));",
+    "section": "uint16[:] main (uint8 A[6,90]) return (for Row (~,:) in A { uint16 s = for a in "
+               "Row[2:80] return (sum ((uint16)a)); } return (array (s)));",
+}
+"""Loops with loops inside, and crossed generators."""
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nests(name):
+    """A nest is one program, whatever is inside."""
+    program = parse_sac(NESTS[name], "p.sc")
+    application, groups = check(program, random_inputs(program, 3))
+    assert [len(group.numbers) for group in groups] == [1] and not application.candidates()[1]
+
+
+def test_stripes_are_one_program():
+    """What carries along stripes starts once, and not for each stripe."""
+    program = load_sac(sac_applications()["sac/fused_pair"])
+    inputs = {"A": np.random.default_rng(1).integers(0, 256, (9, 80))}
+    application, (group,) = check(program, inputs, ["all", "nextify", "windows", "cycle"])
+    (number,) = group.numbers
+    assert application.started[number].extents == (7, 1) and not application.candidates()[1]
+    assert [array.role for array in group.program.arrays].count("input") == 1
+
+
 @pytest.mark.parametrize("width", range(1, 33))
 @pytest.mark.parametrize("kind", ["int", "uint"])
 def test_every_width(kind, width):
@@ -147,6 +211,17 @@ REASONS = {
     "range": ("uint8[:] main (uint8 n) return (for uint8 i in [n~200] return (array (i)));",
               "p.sc:1:33: SCALARGEN: the range of the generator depends on values of the run; give numbers, or extents "
               "of arrays"),
+    "triangle": ("uint16[:] main (uint8 A[70]) return (for uint8 i in [70] { uint16 s = for uint8 j in [i] return "
+                 "(sum ((uint16)A[j])); } return (array (s)));",
+                 "p.sc:1:71: FORALL: its range, or the size or step of a window, depends on values of the run; give "
+                 "numbers, or extents of arrays"),
+    "branch": ("uint16[:] main (uint8 A[6,70]) return (for Row (~,:) in A { uint16 s = Row[0] > 9 ? 3 : "
+               "(for a in Row return (sum ((uint16)a))); } return (array (s)));",
+               "p.sc:1:72: SWITCH: a loop is inside a condition; let the loop run always, and choose what it gives"),
+    "carried": ("uint32 main (uint8 A[6,70]) { uint32 s = 7; uint32 r = for Row (~,:) in A { uint32 m = for a in Row "
+                "return (sum ((uint32)a + s)); next s = s * 3 + m; } return (final (s)); } return (r);",
+                "p.sc:1:56: FORNXT: a loop inside needs what it carries by next; carry it in the inner loop, or let "
+                "--passes all unroll that"),
     "inside": ("uint32 main (uint8 A[70]) { uint32 s = 0; uint32 t = while (s < 9000) { next s = s + 1 + "
                "(for a in A return (sum ((uint32)a))); } return (final (s)); } return (t);", None),
     "empty": ("uint8[:] main (uint8 A[1]) return (for window W[3] in A return (array (W[0])));",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import islpy as isl
 
@@ -20,7 +21,11 @@ from compiler.ir.expr import Read
 from compiler.ir.program import Access, Location
 from compiler.ir.types import Int
 
-__all__ = ["Body", "Held", "LoopShape"]
+__all__ = ["Body", "Held", "LoopShape", "Phase"]
+
+Phase = Literal["before", "start", "iteration", "end", "behind"]
+"""When a statement of a loop runs: once before all iterations or behind them, in each, or where the loop begins anew
+and where it ends in each iteration of the loops around."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Body:
             held = self.loop.argument(operand.number)
             if isinstance(held, int):
                 return token(held % (1 << self.dfg.width(operand)), self.dfg.width(operand))
-            return self.read(held, (Affine(0),))
+            return self.read(held, self.first(held))
         if operand not in self._values and self.dfg.nodes[operand.number].kind in GENERATORS:
             self._values[operand] = self._generated(operand)
         if operand not in self._values:
@@ -104,7 +109,7 @@ class Body:
         """The output of a node whose operands are known, or come from generators."""
         node = self.dfg.nodes[number]
         if node.kind == "CIRCULATE":
-            return self.read(self.carried(number), (Affine(0),))
+            return self.read(self.carried(number), self.first(self.carried(number)))
         if node.kind == "AREF":
             return self._reference(number)
         return compute(node, [self.value(o) for o in node.operands])
@@ -122,6 +127,10 @@ class Body:
     def here(self) -> tuple[Affine, ...]:
         """The place of this iteration in an array with an element for each."""
         return tuple(Affine.of(0, {k: 1}) for k in range(len(self.loop.extents)))
+
+    def first(self, held: Held) -> tuple[Affine, ...]:
+        """The place of a scalar, or of that of this iteration, where each of the outer loops has its own."""
+        return (Affine(0),) if held.shape == (1,) else self.here()[:len(held.shape)]
 
     def number(self, place: Affine, width: int) -> Typed:
         """An affine number in `width` bits."""

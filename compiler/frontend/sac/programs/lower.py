@@ -17,24 +17,36 @@ from compiler.frontend.sac.ddcf.graph import Argument, Edge
 from compiler.frontend.sac.dfg.graph import Dfg, DfgNode, Operand
 from compiler.frontend.sac.programs.addresses import Affine, row_major
 from compiler.frontend.sac.programs.expressions import joined, masked, neutral
-from compiler.frontend.sac.programs.loop import Body, Held, LoopShape
+from compiler.frontend.sac.programs.loop import Body, Held, LoopShape, Phase
 from compiler.frontend.sac.programs.memories import LoopMemories
 from compiler.frontend.sac.programs.obstacles import NoProgram
 from compiler.ir.program import Access, Array, Program, Role, Statement
 from compiler.ir.types import Int
 from compiler.ir.verify import verify
 
-__all__ = ["LoopBinding", "lower_loops"]
+__all__ = ["Bound", "LoopBinding", "lower_loops"]
+
+@dataclass(frozen=True)
+class Bound:
+    """A result of a loop: its array, whether something outside the program reads it, and where in it each iteration
+    writes, if that is not the place in order."""
+
+    held: Held
+    leaves: bool
+    starts: tuple[Affine, ...] | None = None
+
 
 @dataclass(frozen=True)
 class LoopBinding:
-    """A graph in a program: the arrays and scalars that enter, by operand of the loop, the extents of the loop, and for
-    each result in order its array and whether something outside the program reads it."""
+    """A graph in a program: the arrays and scalars that enter, by operand of the loop, the extents of the loop, and its
+    results in order. It begins anew in each iteration of the first `kept` dimensions: variables and reductions have a
+    value for each, and what is one at first may be, too."""
 
     dfg: Dfg
     operands: Mapping[int, Held | int]
     extents: tuple[int, ...]
-    results: tuple[tuple[Held, bool], ...]
+    results: tuple[Bound, ...]
+    kept: int = 0
 
 
 def lower_loops(name: str, bindings: Sequence[LoopBinding]) -> Program:
@@ -42,7 +54,8 @@ def lower_loops(name: str, bindings: Sequence[LoopBinding]) -> Program:
     writers = [_Loop(number, binding) for number, binding in enumerate(bindings)]
     for writer in writers:
         writer.run()
-    made = {held.name: ("output" if leaves else "intermediate", held) for b in bindings for held, leaves in b.results}
+    made = {bound.held.name: ("output" if bound.leaves else "intermediate", bound.held)
+            for b in bindings for bound in b.results}
     inner = {held.name: ("intermediate", held) for writer in writers for held in writer.states}
     enter = {held.name: ("input", held) for writer in writers for held in writer.used if held.name not in made | inner}
     arrays = tuple(_array(held, role) for role, held in (enter | inner | made).values())
@@ -73,7 +86,7 @@ class _Loop:
         self.used: list[Held] = []
         self.states: list[Held] = []
         self.memories = LoopMemories(self)
-        self._times: list[tuple[str, int, int, tuple[str, ...]]] = []
+        self._times: list[tuple[str, Phase, int, tuple[str, ...]]] = []
         self._carried: dict[int, Held] = {}
         self._bodies = 0
         if 0 in binding.extents:
@@ -84,12 +97,12 @@ class _Loop:
         circulating = [n for n, node in enumerate(self.dfg.nodes) if node.kind == "CIRCULATE"]
         for n in circulating:
             width = self.dfg.nodes[n].widths[0]
-            self._carried[n] = Held(f"carried{self.number}_{n}", (1,), Int(width, signed=False))
+            self._carried[n] = Held(f"carried{self.number}_{n}", self._each, Int(width, signed=False))
         self.states += self._carried.values()
         for n, held in self._carried.items():
             self._start(held, self.dfg.nodes[n].operands[0])
-        for node, (held, _) in zip(self._writers(), self.binding.results, strict=True):
-            self._write(node, held)
+        for node, bound in zip(self._writers(), self.binding.results, strict=True):
+            self._write(node, bound)
         for n in self._update_order():
             self._update(n)
 
@@ -104,33 +117,56 @@ class _Loop:
         return [found[f"out{n}.address"] for n in range(len(self.binding.results))]
 
     def times(self, rank: int) -> list[str]:
-        """Each statement's time in the 2d+1 form for `rank` loops: first whether it comes before, in or behind the
-        iterations of which loop; those in an iteration have their place last, the others first."""
+        """Each statement's time for `rank` loops: the phase, what is before all iterations in its order, and the
+        iterators; behind those of the loops around whether it begins or ends the loop, last its place."""
         found = []
         for name, phase, place, names in self._times:
-            row = [part for iterator in names for part in (iterator, "0")]
-            row = ["0", *row[:-1], str(place)] if phase == 1 else [str(place), *row]
-            row += ["0"] * (2 * (rank - len(names)))
-            found.append(f"{name}[{', '.join(names)}] -> [{3 * self.number + phase}, {', '.join(row)}]")
+            row: list[object] = [part for iterator in names for part in (iterator, 0)]
+            kept = self.kept
+            if phase in ("before", "behind") or (not kept and phase != "iteration"):
+                row = [3 * self.number + (0 if phase in ("before", "start") else 2), place, *row]
+            else:
+                row[-1] = place
+                if kept:
+                    row[2 * kept - 1:] = [("start", "iteration", "end").index(phase), *row[2 * kept:]]
+                    row += [] if phase == "iteration" else [place]
+                row = [3 * self.number + 1, 0, *row]
+            row += [0] * (2 * rank + 2 - len(row))
+            found.append(f"{name}[{', '.join(names)}] -> [{', '.join(map(str, row))}]")
         return found
 
     # Statements.
 
+    @property
+    def kept(self) -> int:
+        """Dimensions of the loops around, in each of whose iterations it begins anew."""
+        return self.binding.kept
+
+    @property
+    def _each(self) -> tuple[int, ...]:
+        """Extents of what the loop has once each time that it begins."""
+        return self.binding.extents[:self.kept] or (1,)
+
     def _start(self, held: Held, first: Operand) -> None:
         """The value before the first iteration."""
-        body = self.body((1,))
-        self.add(body, held, (Affine(0),), body.value(first), phase=0)
+        body = self.body(self._each)
+        self.add(body, held, body.first(held), body.value(first), phase="start")
 
-    def _write(self, node: DfgNode, held: Held) -> None:
+    def _write(self, node: DfgNode, bound: Bound) -> None:
         if node.kind == "WRITE_TILE":
-            self._tile(node, held)
+            self._tile(node, bound)
         elif node.kind == "WRITE_SCALAR":
-            self._final(node, held)
+            self._final(node, bound.held)
         else:
-            self._reduce(node, held)
+            self._reduce(node, bound.held)
 
-    def _tile(self, node: DfgNode, held: Held) -> None:
+    def _tile(self, node: DfgNode, bound: Bound) -> None:
         """Values of a tile, address, extents of the loop, extents of the tile."""
+        held = bound.held
+        if bound.starts is not None:
+            body = self.body()
+            self.add(body, held, bound.starts, body.value(node.operands[0]))
+            return
         rank = len(held.shape)
         extents = [1] * (rank - len(self.shape.extents)) + list(self.shape.extents)
         tile = [whole // extent for whole, extent in zip(held.shape, extents, strict=True)]
@@ -146,8 +182,8 @@ class _Loop:
         """The last value of what a CIRCULATE node carries."""
         last = node.operands[0]
         assert isinstance(last, Edge)
-        body = self.body((1,))
-        self.add(body, held, (Affine(0),), body.read(self._carried[last.number], (Affine(0),)), phase=2)
+        body = self.body(self._each)
+        self.add(body, held, body.first(held), body.read(self._carried[last.number], body.first(held)), phase="end")
 
     def _reduce(self, node: DfgNode, held: Held) -> None:
         """Value, mask, address, count; labels and histograms write where values say."""
@@ -156,11 +192,11 @@ class _Loop:
             self.memories.scatter(node, held)
             return
         width = node.number("bits")
-        before = self.body((1,))
-        self.add(before, held, (Affine(0),), neutral(name, width), phase=0)
+        before = self.body(self._each)
+        self.add(before, held, before.first(held), neutral(name, width), phase="start")
         body = self.body()
         value = masked(name, body.value(node.operands[0]), body.value(node.operands[1]), width)
-        self.add(body, held, (Affine(0),), joined(name, body.read(held, (Affine(0),)), value, width))
+        self.add(body, held, body.first(held), joined(name, body.read(held, body.first(held)), value, width))
 
     def _update_order(self) -> list[int]:
         """Variables in an order in which each is written when no other still needs its old value.
@@ -193,19 +229,19 @@ class _Loop:
 
     def _copied(self, numbers: list[int]) -> list[int]:
         """Updates of variables that need each other's old values: all are computed before any is written."""
-        after = {n: Held(f"next{self.number}_{n}", (1,), self._carried[n].type) for n in numbers}
+        after = {n: Held(f"next{self.number}_{n}", self._each, self._carried[n].type) for n in numbers}
         self.states += after.values()
         for n in numbers:
             body = self.body()
-            self.add(body, after[n], (Affine(0),), body.value(self.dfg.nodes[n].operands[1]))
+            self.add(body, after[n], body.first(after[n]), body.value(self.dfg.nodes[n].operands[1]))
         for n in numbers:
             body = self.body()
-            self.add(body, self._carried[n], (Affine(0),), body.read(after[n], (Affine(0),)))
+            self.add(body, self._carried[n], body.first(after[n]), body.read(after[n], body.first(after[n])))
         return []
 
     def _update(self, number: int) -> None:
-        body = self.body()
-        self.add(body, self._carried[number], (Affine(0),), body.value(self.dfg.nodes[number].operands[1]))
+        body, held = self.body(), self._carried[number]
+        self.add(body, held, body.first(held), body.value(self.dfg.nodes[number].operands[1]))
 
     def body(self, extents: Sequence[int] | None = None) -> Body:
         """Values in a new statement: of an iteration of the loop, or of other loops of these extents."""
@@ -213,8 +249,9 @@ class _Loop:
         shape = self.shape if extents is None else LoopShape(self.dfg, self.shape.operands, tuple(extents))
         return Body(shape, f"L{self.number}_{self._bodies - 1}", self._carried.__getitem__, self.memories.element)
 
-    def add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: int = 1) -> None:
-        """A statement that writes `value` there: before the iterations (0), in them (1) or behind them (2)."""
+    def add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed,
+            phase: Phase = "iteration") -> None:
+        """A statement that writes `value` there."""
         names = body.loop.iterators
         bounds = [f"0 <= {n} < {e}" for n, e in zip(names, body.loop.extents, strict=True)]
         head = f"{body.statement}[{', '.join(names)}]"
@@ -228,5 +265,5 @@ class _Loop:
         self._times.append((body.statement, phase, len(self.statements), names))
 
     def _held(self, name: str) -> Held:
-        known = [*self.binding.operands.values(), *self.states, *(held for held, _ in self.binding.results)]
+        known = [*self.binding.operands.values(), *self.states, *(bound.held for bound in self.binding.results)]
         return next(held for held in known if isinstance(held, Held) and held.name == name)

@@ -16,7 +16,7 @@ from compiler.frontend.sac.dfg.graph import DfgNode
 from compiler.frontend.sac.dfg.interface import WORD
 from compiler.frontend.sac.programs.addresses import Affine
 from compiler.frontend.sac.programs.expressions import as_bits, as_number, joined, neutral, widened
-from compiler.frontend.sac.programs.loop import Body, Held
+from compiler.frontend.sac.programs.loop import Body, Held, Phase
 from compiler.ir.expr import Const, Expr, Load, Read, Store, fold, postorder
 from compiler.ir.program import Memory, Table
 from compiler.ir.ranges import type_range, value_range
@@ -31,12 +31,17 @@ class Writer(Protocol):
     number: int
     states: list[Held]
 
+    @property
+    def kept(self) -> int:
+        """Dimensions of the loops around, in each of whose iterations it begins anew."""
+        ...
+
     def body(self, extents: Sequence[int] | None = None) -> Body:
         """Values in a new statement: of an iteration of the loop, or of other loops of these extents."""
         ...
 
-    def add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: int = 1) -> None:
-        """The statement, which writes `value` there: before the iterations (0), in them (1) or behind them (2)."""
+    def add(self, body: Body, held: Held, places: Sequence[Affine], value: Typed, phase: Phase = "iteration") -> None:
+        """The statement, which writes `value` there."""
         ...
 
 
@@ -84,7 +89,7 @@ class LoopMemories:
     def _fill(self, body: Body, memory: Memory, filled: Held, value: Typed) -> None:
         index = self._whole(body)
         self.writer.add(body, filled, (Affine(0),), Typed(Store(memory.name, index.expr, value.expr, _ALWAYS, ())),
-                        phase=0)
+                        phase="before")
 
     def scatter(self, node: DfgNode, held: Held) -> None:
         """A reduction with labels: value, label, mask, address, count; of a histogram the value is a label, too."""
@@ -95,7 +100,7 @@ class LoopMemories:
         stored = self._state(f"{held.name}_stored{number}", BIT, (1,))
         start = "USUM" if name == "HISTOGRAM" else name
         self._fill(self.writer.body(held.shape), memory, filled, neutral(start, held.type.width))
-        self.writer.add(self.writer.body((1,)), stored, first, constant(BIT, 0), phase=0)
+        self.writer.add(self.writer.body((1,)), stored, first, constant(BIT, 0), phase="before")
         body = self.writer.body()
         old = self._state(f"{held.name}_loaded{number}", held.type, body.loop.extents)
         enable, index = self._label(body, node, held)
@@ -115,14 +120,15 @@ class LoopMemories:
         body = self.writer.body(held.shape)
         waits = tuple(body.read(token, (Affine(0),)).expr for token in (filled, stored))
         self.writer.add(body, held, body.here(), Typed(Load(memory.name, self._whole(body).expr, waits, held.type)),
-                        phase=2)
+                        phase="behind")
 
     def _label(self, body: Body, node: DfgNode, held: Held) -> tuple[Typed, Typed]:
         """Whether an iteration counts, and which word it changes: 0 if it does not."""
         labels = 2 if node.kind == "ACCUM_HISTOGRAM_VALUES" else 1
         first = 1 if labels == 1 and node.kind.startswith("ACCUM_") else 0
         operands = node.operands[first:first + labels]  # of a histogram with labels the value comes before the label
-        inside, index = self._index(body, held.shape, [body.value(o) for o in reversed(operands)])
+        rows = [body.number(Affine.of(0, {k: 1}), WORD) for k in range(self.writer.kept)]
+        inside, index = self._index(body, held.shape, [*rows, *(body.value(o) for o in reversed(operands))])
         mask = body.value(node.operands[first + labels])
         enable = mask if inside is None else inside & mask
         enable = inside if inside is not None and mask.expr == _ALWAYS else enable

@@ -15,13 +15,16 @@ from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, No
 from compiler.frontend.sac.ddcf.graph import Operand as Source
 from compiler.frontend.sac.ddcf.interpret import Interpreter
 from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS
-from compiler.frontend.sac.dfg.criteria import Obstacle
+from compiler.frontend.sac.dfg.convert import convert_loop
+from compiler.frontend.sac.dfg.criteria import Obstacle, find_obstacles
 from compiler.frontend.sac.dfg.loops import LoopFate, convert_loops
 from compiler.frontend.sac.program import SacProgram
+from compiler.frontend.sac.programs.addresses import Affine
 from compiler.frontend.sac.programs.loop import Held
-from compiler.frontend.sac.programs.lower import LoopBinding, lower_loops
+from compiler.frontend.sac.programs.lower import Bound, LoopBinding, lower_loops
+from compiler.frontend.sac.programs.nests import Between, Nest, split_nest
 from compiler.frontend.sac.programs.obstacles import NoProgram
-from compiler.frontend.sac.types import Scalar
+from compiler.frontend.sac.types import Scalar, Type
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Program
 from compiler.ir.types import Int
@@ -51,11 +54,15 @@ class Application:
         return self.program.main.graph
 
     def candidates(self) -> tuple[list[int], list[tuple[LoopFate, Obstacle]]]:
-        """Nodes of the main graph that can be programs, each alone; and the other loops with the reason."""
+        """Nodes of the main graph that can be programs, each alone; and the other loops with the reason. What is inside
+        of loops that can be is with them."""
         numbers = {id(node): number for number, node in enumerate(self.graph.nodes)}
         able: list[int] = []
         others: list[tuple[LoopFate, Obstacle]] = []
         for fate in self.fates:
+            if any(fate.loop is inner for number in able for graph in self.graph.nodes[number].graphs
+                   for inner in graph.walk()):
+                continue
             number = numbers.get(id(fate.loop))
             obstacle = self._obstacle(fate, number)
             if obstacle is None and number is not None:
@@ -65,7 +72,7 @@ class Application:
         return able, others
 
     def _obstacle(self, fate: LoopFate, number: int | None) -> Obstacle | None:
-        if fate.obstacles:
+        if fate.obstacles and (number is None or not _is_nest(fate.loop)):
             return fate.obstacles[0]
         if number is None:
             return Obstacle(fate.loop.kind, fate.loop.place, "it is inside another loop, a branch or a function that "
@@ -81,6 +88,12 @@ class Application:
     def fate(self, number: int) -> LoopFate:
         """What became of the loop that is node `number` of the main graph."""
         return next(fate for fate in self.fates if fate.loop is self.graph.nodes[number])
+
+    def nest(self, number: int) -> Nest:
+        """The pieces of a loop with loops inside. Raises `NoProgram`."""
+        node, started = self.graph.nodes[number], self.started[number]
+        types = [Type(self.graph.type(o).scalar, shape) for o, shape in zip(node.operands, started.shapes, strict=True)]
+        return split_nest(node, types)
 
     def group(self, numbers: Sequence[int]) -> Group:
         """The program of these nodes. Raises `NoProgram` if it is none."""
@@ -155,13 +168,59 @@ class _Grouping:
         self.outputs: dict[str, Edge] = {}
 
     def group(self) -> Group:
-        bindings = [self._binding(number) for number in self.numbers]
+        bindings = [binding for number in self.numbers for binding in self._bindings(number)]
         place = self.graph.nodes[self.numbers[0]].place
         name = f"{self.application.program.name}_{place.line if place else 0}"
         program = lower_loops(name if name.isidentifier() else f"loops_{place.line if place else 0}", bindings)
         used = {array.name for array in program.inputs}
         inputs = tuple((name, source) for name, source in self.inputs.items() if name in used)
         return Group(self.numbers, program, inputs, tuple(self.outputs.items()))
+
+    def _bindings(self, number: int) -> list[LoopBinding]:
+        if self.application.fate(number).dfg is not None:
+            return [self._binding(number)]
+        nest = self.application.nest(number)
+        found: dict[Between, Held] = {}
+        return [self._piece(number, nest, k, found) for k in range(len(nest.pieces))]
+
+    def _piece(self, number: int, nest: Nest, place: int, found: dict[Between, Held]) -> LoopBinding:
+        """A loop of a nest; `found` has the results of those before, and gets its own."""
+        piece, node = nest.pieces[place], self.graph.nodes[number]
+        for obstacle in find_obstacles(piece.loop):
+            raise NoProgram(obstacle.kind, obstacle.place or node.place, obstacle.reason, obstacle.rewrite)
+        dfg, interface = convert_loop(piece.loop, piece.types, f"piece{place}")
+        operands: dict[int, Held | int] = {}
+        for n, scalar in (*interface.arrays, *interface.scalars):
+            source = piece.operands[n]
+            if isinstance(source, Between):
+                operands[n] = found[source]
+            elif isinstance(source, Constant):
+                operands[n] = int(source.value)
+            else:
+                shape = self.application.started[number].shapes[source]
+                operands[n] = self._operand(node.operands[source], scalar, shape)
+        results = []
+        for port in range(len(piece.loop.outputs)):
+            between = Between(place, port)
+            edge = Edge(number, nest.outputs.index(between)) if between in nest.outputs else None
+            bound = self._result(edge, nest.types[between], number, piece.starts)
+            found[between] = bound.held
+            results.append(bound)
+        return LoopBinding(dfg, operands, piece.extents, tuple(results), piece.kept)
+
+    def _result(self, edge: Edge | None, type_: Type, number: int, starts: tuple[Affine, ...] | None = None) -> Bound:
+        """What a loop gives: to something outside, or to another loop of its nest."""
+        if edge is None:
+            place = self.graph.nodes[number].place
+            name = fresh_name(f"inner{place.line if place else 0}", set(self.names.values()))
+            self.names[Edge(number, -len(self.names) - 1)] = name
+        else:
+            name = self._name(edge)
+        held = Held(name, tuple(e or 0 for e in type_.extents) or (1,), _type(type_.scalar))
+        leaves = edge is not None and self._leaves(edge)
+        if leaves and edge is not None:
+            self.outputs[held.name] = edge
+        return Bound(held, leaves, starts)
 
     def _binding(self, number: int) -> LoopBinding:
         fate, started = self.application.fate(number), self.application.started[number]
@@ -173,13 +232,8 @@ class _Grouping:
         arrays = [np.broadcast_to(np.int64(0), shape) for shape in started.shapes]
         results = []
         for port, result in enumerate(fate.interface.results):
-            edge = Edge(number, port)
-            shape = result.shape(started.extents, arrays) or (1,)
-            held = Held(self._name(edge), shape, _type(result.scalar))
-            leaves = self._leaves(edge)
-            if leaves:
-                self.outputs[held.name] = edge
-            results.append((held, leaves))
+            shape = result.shape(started.extents, arrays)
+            results.append(self._result(Edge(number, port), Type(result.scalar, shape), number))
         return LoopBinding(fate.dfg, operands, started.extents, tuple(results))
 
     def _operand(self, source: Source, scalar: Scalar, shape: tuple[int, ...]) -> Held | int:
@@ -224,3 +278,8 @@ class _Grouping:
 
 def _type(scalar: Scalar) -> Int:
     return Int(scalar.width, scalar.signed)
+
+
+def _is_nest(loop: Node) -> bool:
+    """Whether there are loops inside, or crossed generators."""
+    return any(node.kind in (*LOOP_KINDS, "CROSS") for graph in loop.graphs for node in graph.walk())
