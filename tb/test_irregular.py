@@ -10,6 +10,7 @@ from irregular_programs import DATA, INTEGERS, case_of, design_of
 
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
+from compiler.bind.design import Design
 from compiler.bind.fpga.errors import FpgaError
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
@@ -42,7 +43,7 @@ def test_a_histogram_of_equal_bytes_ends_in_time(target: str, simulator: str) ->
     assert abs(run.wall_cycles - design.predicted_start_to_done) <= 0.02 * run.wall_cycles + 1
 
 
-@pytest.mark.parametrize("name", ["gamma_table", "ellpack"])
+@pytest.mark.parametrize("name", ["gamma_table", "ellpack", "histogram"])
 def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
     inputs, wanted = case_of(name, 6)
     run = design_of(name, "vector").simulate(inputs, simulator, seed=3, stall=STALLS)
@@ -58,15 +59,51 @@ SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], i
 }"""
 
 
-@pytest.mark.parametrize("most", [256, 1])
-def test_lanes_scatter_in_order(most: int, simulator: str) -> None:
+ADDRESSES = {"equal": lambda count: np.full(count, 7), "alternating": lambda count: np.arange(count) % 2,
+             "random": lambda count: np.random.default_rng(2).integers(0, 256, count)}
+
+
+@pytest.fixture(scope="module")
+def scatters() -> Design:
+    return compiler.compile(parse_scop(SCATTERS, "f.c"), target="vector")
+
+
+@pytest.mark.parametrize("addresses", ADDRESSES)
+def test_lanes_scatter_in_order(addresses: str, scatters: Design, simulator: str) -> None:
     """A histogram, and of several stores of one word the last."""
-    program, random = parse_scop(SCATTERS, "f.c"), np.random.default_rng(2)
-    inputs = {"k": random.integers(0, most, 12).astype(np.uint8), "y_in": np.arange(6, dtype=np.int16),
-              "x": random.integers(-99, 99, 12).astype(np.int16)}
-    run = compiler.compile(program, target="vector").simulate(inputs, simulator, seed=3, stall=STALLS)
-    for array, values in interpret(program, inputs).items():
+    inputs = {"k": ADDRESSES[addresses](12).astype(np.uint8), "y_in": np.arange(6, dtype=np.int16),
+              "x": np.random.default_rng(2).integers(-99, 99, 12).astype(np.int16)}
+    run = scatters.simulate(inputs, simulator, seed=3, stall=STALLS)
+    for array, values in interpret(parse_scop(SCATTERS, "f.c"), inputs).items():
         np.testing.assert_array_equal(run.outputs[array], values, err_msg=array)
+
+
+SUMS = """void f(const unsigned char x[200], const short w[60], int y[32], short z[16]) {
+#pragma scop
+    for (int b = 0; b < 32; b++) y[b] = 0;
+    for (int i = 0; i < 200; i++) y[x[i] & 31]++;
+    for (int i = 0; i < 60; i++) z[x[i] & 15] += w[i];
+#pragma endscop
+}"""
+CONSTANT = 400
+"""Cycles that clear, merge and store all copies of both results, and those of the scalar core."""
+
+
+@pytest.fixture(scope="module")
+def sums() -> Design:
+    return compiler.compile(parse_scop(SUMS, "f.c"), target="vector")
+
+
+@pytest.mark.parametrize("addresses", ADDRESSES)
+def test_lanes_add_up_an_element_per_cycle(addresses: str, sums: Design, simulator: str) -> None:
+    """Numbers in a cycle, words of memory in two, whatever the addresses are."""
+    inputs = {"x": ADDRESSES[addresses](200).astype(np.uint8), "z_in": np.arange(16, dtype=np.int16),
+              "w": np.random.default_rng(3).integers(-999, 999, 60).astype(np.int16)}
+    run = sums.simulate(inputs, simulator)
+    for array, values in interpret(parse_scop(SUMS, "f.c"), inputs).items():
+        np.testing.assert_array_equal(run.outputs[array], values, err_msg=array)
+    assert run.cycles < 200 + 2 * 60 + CONSTANT
+    assert abs(run.cycles - sums.predicted_cycles) <= 0.05 * run.cycles
 
 
 GATHER = """void f(const int x[8], const int t[10], int y[8]) {

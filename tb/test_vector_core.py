@@ -85,6 +85,7 @@ def test_cycles(simulator: str) -> None:
         rows(made, count)
         sums(made, count)
     tables(made)
+    scattered_sums(made)
     empty_wavefronts(made)
     made.add([], NOTHING)
     play(SPEC, made, simulator)
@@ -154,6 +155,23 @@ def tables(made: Cases) -> None:
     made.add([Entry.vector(words(Op.VADD, enumerated=True, scalar=True), 256, 0)], NOTHING, dumps=False)
     made.add([Entry.vector(scatter, 2048, 1024, 256)], NOTHING, dumps=False, bubbles=(0, 0), cycles=(0, count + 32))
     made.add([Entry.vector(gather, 16, 512, 0)], NOTHING, dumps=False, cycles=(5 * count, 16 * count))
+
+
+def scattered_sums(made: Cases) -> None:
+    """A scatter that accumulates: one element per cycle, two with a vector of terms; where addresses come again, as
+    long as a result takes."""
+    count = 64
+    memory = np.arange(count, dtype=np.uint32)
+    apart, equal, turns = (np.ascontiguousarray(x, np.uint32) for x in (memory * 5 % count, memory * 0, memory % 2))
+    setup = [Entry.of(Control.DMA_TO_VECTOR, 0, 0, 12 * count, 1), Entry.of(Control.SET_VL, count)]
+    made.add(setup, np.concatenate([apart, equal, turns]).view(np.uint8), dumps=False)
+    one, each = words(Op.VSCATTER, scalar=True, accumulate=True), words(Op.VSCATTER, accumulate=True)
+    made.add([Entry.vector(one, 2048, 3, 0)], NOTHING, dumps=False, bubbles=(0, 0), cycles=(0, count + 32))
+    made.add([Entry.vector(each, 2048, 0, 0)], NOTHING, dumps=False, bubbles=(0, 0), cycles=(0, 2 * count + 32))
+    for start, period in ((256, 1), (512, 2)):
+        waits = (LAG + 1) * count // period
+        made.add([Entry.vector(one, 3072, 7, start)], NOTHING, dumps=False, cycles=(waits - 16, waits + 32))
+    made.add([Entry.vector(each, 3072, 0, 256)], NOTHING)
 
 
 def empty_wavefronts(made: Cases) -> None:

@@ -86,6 +86,7 @@ class Cases:
             mode = Mode(
                 Op.VGATHER if gather else Op.VSCATTER, bool(rng.random() < 0.5), int(rng.integers(0, 3)),
                 int(rng.integers(0, 3)), scalar=gather or bool(rng.random() < 0.3), dimensions=dimensions,
+                accumulate=not gather and bool(rng.random() < 0.5),
             )
             places = [int(place) & -int(rng.choice([1, 4, 4])) for place in rng.integers(32, window, 3)]
             steps = [int(step) for step in rng.integers(-8, 8, 6) * 4]

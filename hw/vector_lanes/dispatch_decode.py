@@ -47,7 +47,7 @@ class ModeDecoder(wiring.Component):
         return [
             (mode.in_size == len(Size)) | (mode.out_size == len(Size)), mode.dimensions == 3,
             mode.absolute & ~((mode.op <= Op.VSUBB) | conditional),
-            mode.accumulate & (self.mac | self.indexed),
+            mode.accumulate & (self.mac | self.gather),
             self.mac & ~mode.scalar & ~mode.enumerated,
             mode.masked & (~flat | self.indexed),
             self.gather & ~mode.scalar, self.indexed & mode.enumerated,

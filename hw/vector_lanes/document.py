@@ -64,7 +64,9 @@ masked bit, elements must have been active before. Masked instructions work on t
 count, and wavefronts without an active element take no cycle; an accumulation without any active element writes 0.
 
 **Gather and scatter** move one element per cycle, in order. Indices have the in size and are signed with S; the element
-address is computed modulo 2^32. An element outside the scratchpad is skipped and sets ADDRESS.
+address is computed modulo 2^32. An element outside the scratchpad is skipped and sets ADDRESS. A scatter that
+accumulates adds A, at the out size, to the element: every element sees those before it, as often as an address comes
+again. It takes a cycle for each element, two with a vector A, and waits where an address comes again too soon.
 
 **VMAC** reads D at the out size and extends it like a source.
 """

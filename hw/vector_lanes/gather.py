@@ -3,6 +3,10 @@
 An element takes two accesses, which different wavefronts share: port B reads its index, and some cycles later port A
 reads, and the write port writes, the element itself. Between the two a queue keeps what belongs to it. Liu 2012,
 chapter 6, lists indexed access as missing.
+
+A scatter that accumulates reads the element that it writes, too: a scalar A is added as the number of an element is,
+so that port A is free for the old value; a vector A takes port A, the old value port B, and indices every other cycle.
+An old value that is still being computed is waited for, as any other operand is.
 """
 
 from __future__ import annotations
@@ -85,6 +89,8 @@ class GatherUnit(wiring.Component):
         self._hit, self._skip = Signal(), Signal()
         self._slow, self._fetched = Signal(), Signal()
         fetch, slow_fetch, in_flight = Signal(), Signal(), Signal(range(_DEPTH + 1))
+        self._port_b = Signal()
+        m.d.comb += self._port_b.eq(self._move_valid & self._move.b_used)
         passed, fetched_now = self._accept(m, queue, fetch)
         m.d.comb += [
             slow_fetch.eq(self._slow & queue.r_rdy & ~self._fetched & ~self._move_valid & (in_flight == 0)
@@ -108,7 +114,8 @@ class GatherUnit(wiring.Component):
         empty, fresh, slow, room, passed = Signal(), Signal(init=1), Signal(), Signal(), Signal()
         m.d.comb += [
             indexed.eq(request.mode.op[1:] == Op.VGATHER >> 1), gather.eq(request.mode.op == Op.VGATHER),
-            empty.eq(~queue.r_rdy & ~self._move_valid), room.eq(queue.w_rdy & (~fresh | empty)),
+            empty.eq(~queue.r_rdy & ~self._move_valid),
+            room.eq(queue.w_rdy & (~fresh | empty) & ~self._port_b),
             slow.eq(Mux(fresh, gather & self.overlaps, self._slow)),
             passed.eq(self.request.valid & ~indexed & empty), fetch.eq(self.request.valid & indexed & ~slow & room),
             self.request.ready.eq(Mux(indexed & slow, empty, self.wave.ready & Mux(indexed, room, empty))),
@@ -128,9 +135,12 @@ class GatherUnit(wiring.Component):
         in_size = Mux(fetch, request.mode.in_size, self._own.mode.in_size)
         m.d.comb += [
             wave.eq(Mux(self._move_valid, self._move.as_value(), 0)), wave.fetch.eq(fetch | slow_fetch),
-            wave.b_used.eq(fetch | slow_fetch), wave.b_address.eq(Mux(fetch, request.b_address, self._head.b)),
-            wave.b_bytes.eq(1 << in_size),
         ]
+        with m.If(~self._port_b):
+            m.d.comb += [
+                wave.b_used.eq(fetch | slow_fetch), wave.b_address.eq(Mux(fetch, request.b_address, self._head.b)),
+                wave.b_bytes.eq(1 << in_size),
+            ]
 
     def _element(self, m: Module, index: Value) -> tuple[Signal, Signal]:
         """Address of the element at the head of the queue, and whether it is not in the scratchpad."""
@@ -155,13 +165,14 @@ class GatherUnit(wiring.Component):
         own, move, head = self._own, self._move, self._head
         address, outside = self._element(m, indices.r_data)
         gather, count = own.mode.op == Op.VGATHER, Signal(3)
-        leaves, load, hit = Signal(), Signal(), Signal()
+        leaves, load, hit, adds = Signal(), Signal(), Signal(), Signal()
         element = Signal(range_layout(self.spec))
         m.d.comb += [
-            count.eq(1 << own.mode.out_size), element.lo.eq(address), element.hi.eq(address + count),
+            adds.eq(own.mode.accumulate), count.eq(1 << own.mode.out_size),
+            element.lo.eq(address), element.hi.eq(address + count),
             hit.eq(~gather & ~self._slow & ~outside & overlap(element, own.range_b)),
             leaves.eq(self._move_valid & self.wave.ready),
-            load.eq(queue.r_rdy & indices.r_rdy & (~self._move_valid | (leaves & ~self._hit))
+            load.eq(queue.r_rdy & indices.r_rdy & (~self._move_valid | (leaves & ~self._hit & ~self._port_b))
                     & (~self._slow | self._fetched)),
             queue.r_en.eq(load), indices.r_en.eq(load | (self._slow & ~self._fetched)),
             self.outside.eq(leaves & self._skip),
@@ -171,11 +182,17 @@ class GatherUnit(wiring.Component):
                 self._move_valid.eq(1), self._hit.eq(hit), self._skip.eq(outside), self._fetched.eq(0),
                 move.eq(0), move.scalar.eq(own.scalar), move.count.eq(~outside), move.end.eq(head.end),
                 move.mode.op.eq(Op.VMOV), move.mode.in_size.eq(own.mode.out_size),
-                move.mode.out_size.eq(own.mode.out_size), move.mode.scalar.eq(own.mode.scalar & ~gather),
-                move.a_used.eq(~outside & (gather | ~own.mode.scalar)), move.a_address.eq(Mux(gather, address, head.a)),
+                move.mode.out_size.eq(own.mode.out_size), move.mode.scalar.eq(own.mode.scalar & ~gather & ~adds),
+                move.a_used.eq(~outside & (gather | adds | ~own.mode.scalar)),
+                move.a_address.eq(Mux(gather | (adds & own.mode.scalar), address, head.a)),
                 move.a_bytes.eq(count), move.d_used.eq(~outside),
                 move.d_address.eq(Mux(gather, head.d, address)), move.d_bytes.eq(count),
             ]
+            with m.If(adds):
+                m.d.sync += [
+                    move.mode.op.eq(Op.VADD), move.mode.enumerated.eq(own.mode.scalar), move.index.eq(own.scalar),
+                    move.b_used.eq(~outside & ~own.mode.scalar), move.b_address.eq(address), move.b_bytes.eq(count),
+                ]
         with m.Elif(leaves):
             m.d.sync += self._move_valid.eq(0)
         with m.If(leaves & self._hit):

@@ -95,8 +95,8 @@ class Op(enum.IntEnum, shape=5):
 
     @property
     def accumulates(self) -> bool:
-        """Whether the results of a row may be added up."""
-        return self is not Op.VMAC and not self.indexed
+        """Whether the results of a row, or of a scatter those of one element, may be added up."""
+        return self not in (Op.VMAC, Op.VGATHER)
 
 
 class Control(enum.IntEnum, shape=4):
@@ -211,7 +211,8 @@ OPERATIONS: dict[Op, OpInfo] = {info.op: info for info in (
     OpInfo(Op.VMIN, "the smaller of A and B", "0"),
     OpInfo(Op.VMAX, "the larger of A and B", "0"),
     OpInfo(Op.VGATHER, "the out-size element at scratchpad address A + B * out bytes", "moved with the element"),
-    OpInfo(Op.VSCATTER, "A, to scratchpad address D + B * out bytes", "moved with the element"),
+    OpInfo(Op.VSCATTER, "A, to scratchpad address D + B * out bytes; with accumulate, added to what is there",
+           "moved with the element; carry of the sum"),
     OpInfo(Op.VSEQ, "1 if A = B, else 0", "0"),
     OpInfo(Op.VSNE, "1 if A != B, else 0", "0"),
     OpInfo(Op.VSLT, "1 if A < B, else 0", "0"),
@@ -338,7 +339,7 @@ RULES: tuple[Rule, ...] = (
     Rule("dimensions", "a dimensions code of 3 is reserved", lambda m: m.dimensions == 3),
     Rule("absolute", "absolute goes with operations 0 to 7, and makes a mask setup of a conditional move",
          lambda m: m.absolute and not (m.op.takes_absolute or m.op.conditional)),
-    Rule("accumulate", "VMAC, VGATHER and VSCATTER cannot accumulate",
+    Rule("accumulate", "VMAC and VGATHER cannot accumulate",
          lambda m: m.accumulate and not m.op.accumulates),
     Rule("mac-operands", "VMAC needs a scalar A or an enumerated B", lambda m: m.op is Op.VMAC and _two_vectors(m)),
     Rule("masked-shape", "masked instructions are 1-D", lambda m: m.masked and m.dimensions != 0),

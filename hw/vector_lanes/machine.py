@@ -458,9 +458,21 @@ class VectorMachine:
         if source is not None:
             values = source.view(self.scratchpad, number_type(source.size, False)).reshape(-1)[inside].astype(np.int64)
             flags = source.view(self.flags, np.uint8).reshape(-1)[inside]
+        if mode.accumulate:
+            self._scatter_sums(mode, addresses, values)
+            return
         for byte in range(1 << mode.out_size):
             self.scratchpad[addresses + byte] = values >> 8 * byte & 255
             self.flags[addresses + byte] = flags
+
+    def _scatter_sums(self, mode: Mode, addresses: Any, values: Any) -> None:
+        """One after the other: addresses may come again, and elements overlap."""
+        size, limit = 1 << mode.out_size, 1 << (8 << mode.out_size)
+        for address, value in zip(addresses.tolist(), np.broadcast_to(values, addresses.shape).tolist(), strict=True):
+            old = int.from_bytes(self.scratchpad[address:address + size].tobytes(), "little")
+            total = old + value % limit
+            self.scratchpad[address:address + size] = np.frombuffer((total % limit).to_bytes(size, "little"), np.uint8)
+            self.flags[address:address + size] = total >= limit
 
 
 def _signed(word: int) -> int:

@@ -226,7 +226,7 @@ class _Stream:
 
     def indexed(self) -> list[Entry]:
         """Indices cut to a range that mostly fits, and a gather or scatter with them."""
-        mode = self.mode(_INDEXED, accumulate=False, absolute=False, enumerated=False)
+        mode = self.mode(_INDEXED, absolute=False, enumerated=False)
         if mode.op is Op.VGATHER:
             mode = replace(mode, scalar=True)
         entries, spans = self.shape(mode)

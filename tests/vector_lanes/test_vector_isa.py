@@ -70,6 +70,8 @@ def test_every_code_has_an_entry():
     (Mode(Op.VMAC, enumerated=True), ()),
     (Mode(Op.VADD, masked=True, dimensions=1), ("masked-shape",)),
     (Mode(Op.VSCATTER, masked=True), ("masked-indexed",)),
+    (Mode(Op.VSCATTER, accumulate=True), ()),
+    (Mode(Op.VGATHER, scalar=True, accumulate=True), ("accumulate",)),
     (Mode(Op.VGATHER), ("gather-base",)),
     (Mode(Op.VSCATTER, enumerated=True), ("indexed-enumerated",)),
     (Mode(Op.VCMV_Z, absolute=True), ()),

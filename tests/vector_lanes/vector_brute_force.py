@@ -121,7 +121,8 @@ class BruteForce:
         bad = 3 in (self.insize, self.outsize, self.dims)
         bad |= bool(self.abs) and not (OPS.index(self.op) < 8 or self.op in CONDITIONS)
         bad |= self.op == "MAC" and (bool(self.acc) or not (self.scalar or self.enum))
-        bad |= indexed and bool(self.masked or self.acc or self.enum)
+        bad |= indexed and bool(self.masked or self.enum)
+        bad |= self.op == "GATHER" and bool(self.acc)
         bad |= self.op == "GATHER" and not self.scalar
         bad |= bool(self.masked and self.dims)
         bad |= bool(self.setmask) and (self.insize != self.outsize or bool(self.dims or self.acc or self.enum))
@@ -183,6 +184,10 @@ class BruteForce:
                 self.store(where["D"] + (i << self.outsize), self.outsize, value, flag)
             else:
                 source = (e.a, 0) if self.scalar else self.load(where["A"] + (i << self.outsize), self.outsize)
+                if self.acc:
+                    bits = 8 << self.outsize
+                    total = source[0] % (1 << bits) + self.load(address, self.outsize)[0]
+                    source = (total % (1 << bits), total >> bits)
                 self.store(address, self.outsize, *source)
 
     def row(self, e, where, vl):

@@ -30,12 +30,16 @@ def span(base: int, size: int, steps: Sequence[tuple[int, int]]) -> Span:
 
 
 ANYWHERE: Span = (0, 1 << 32)
-"""What a gather reads beside its indices: the lanes do not know how long its table is, and wait for every write."""
+"""What a gather reads beside its indices, and a scatter writes: the lanes do not know how long a table is, and wait for
+every write."""
 
 
 def wavefronts(mode: Mode, length: int, row_bytes: int) -> int:
-    """Cycles that the lanes take for a vector of `length` elements: a gather takes one for each."""
-    return length if mode.op.indexed else -(-(length << mode.exec_size) // row_bytes)
+    """Cycles that the lanes take for a vector of `length` elements: gathers and scatters take one for each, two if it
+    is added to what is there."""
+    if mode.op.indexed:
+        return 2 * length if mode.accumulate and mode.reads_a else length
+    return -(-(length << mode.exec_size) // row_bytes)
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,14 @@ def touched(statement: Instruction, settings: InForce) -> Touched:
     writes = operand(statement.d, (1 if mode.accumulate else length) << mode.out_size, 1)
     reads = {}
     if mode.reads_a:
-        reads["A"] = operand(statement.a, length << mode.in_size, 2)
+        size = mode.out_size if mode.op is Op.VSCATTER else mode.in_size
+        reads["A"] = operand(statement.a, length << size, 2)
     if mode.reads_b:
         reads["B"] = operand(statement.b, length << mode.in_size, 3)
     if mode.op is Op.VGATHER:
         reads["table"] = ANYWHERE
-    if mode.op is Op.VMAC:
+    if mode.op is Op.VSCATTER:
+        writes = ANYWHERE
+    if mode.op is Op.VMAC or (mode.accumulate and mode.op is Op.VSCATTER):
         reads["D"] = writes
     return Touched(reads, writes, prod(values[0] for values in shape))

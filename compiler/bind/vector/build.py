@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity, translated, whole
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Stretch, Take, Value, seen_from
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Scatter, Stretch, Take, Value, seen_from
 from compiler.bind.vector.reassociate_constants import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
 from compiler.frontend.parallel_array.element_types import bounds
@@ -191,6 +192,15 @@ class GraphBuilder:
         node = self._intern(Take, (table, length, moved, rank), lambda n: Take(
             n, rank, source.dtype, source.low, source.high, location, table, length, moved))
         return Access(node, identity(rank), origin)
+
+
+    def scattering(self, like: Scatter, base: Value, index: Access, value: Value) -> Access:
+        """A scatter as `like` that one, of other sources; `number`, type and range of `like` do not count."""
+        ends = [bounds(like.dtype)] if like.adds else [range_of(base), range_of(value), (0, 0)]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        key = (base, index, value, like.extents, like.length, like.kept, like.adds, like.dtype)
+        return whole(self._intern(Scatter, key, lambda n: replace(
+            like, number=n, low=low, high=high, base=base, index=index, value=value)))
 
 
 def _origin(accesses: Sequence[Access], rank: int) -> tuple[int, ...]:

@@ -280,8 +280,9 @@ class Timeline:
         if self.log is not None:
             self.log.append(Interval("lanes", start, self.lanes))
         self.wavefronts += waves
-        delay = self.model.accumulate if mode.accumulate else self.model.dependence
-        self._writes.append(_Write(*target, start + (delay if not mode.accumulate else delay + waves / found.rows),
+        sums = mode.accumulate and not mode.op.indexed
+        delay = self.model.accumulate if sums else self.model.dependence
+        self._writes.append(_Write(*target, start + (delay if not sums else delay + waves / found.rows),
                                    self.lanes + delay, self.lanes + self.model.accumulate - 1))
         self._reads.extend((*s, self.lanes + self.model.accumulate - 1) for s in sources)
         self._finished = max(self._finished, self.lanes + self.model.accumulate)

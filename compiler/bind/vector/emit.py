@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
-from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Stretch, Take, Value
+from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
 from compiler.bind.vector.order import Order
+from compiler.bind.vector.scatter_code import ScatterCode
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, cycles, instructions
 from compiler.bind.vector.sizes import Form, Sizes
 from compiler.bind.vector.translate import Graph
@@ -117,12 +118,12 @@ class TileCode:
         """Steps in bytes of a node's buffer."""
         return self.layout.buffers[self.layout.root(node)].strides
 
-    def _first(self, access: Access, corner: Sequence[int]) -> int:
+    def first(self, access: Access, corner: Sequence[int]) -> int:
         index = [o + sum(c * x for c, x in zip(row, corner, strict=True))
                  for row, o in zip(access.matrix, access.offset, strict=True)]
         return self.address(access.node, index)
 
-    def _steps(self, access: Access, rank: int) -> list[int]:
+    def steps(self, access: Access, rank: int) -> list[int]:
         strides = self.strides(access.node)
         return [sum(row[k] * s for row, s in zip(access.matrix, strides, strict=True)) for k in range(rank)]
 
@@ -151,6 +152,17 @@ class TileCode:
                 single = _Single(Opcode.VGATHER, table, node.index)
                 # What lies between rows is no index.
                 yield from self._instruction(node, box, single, self.sizes.forms[node], gaps=False)
+
+            case Scatter():
+                yield from self._scatter(node)
+
+    def _scatter(self, node: Scatter) -> Iterator[Statement]:
+        box = ((0, node.kept),)
+        if isinstance(node.base, Access):
+            yield from self._bring(node.base, node, box)
+        else:
+            yield from self.fill(node, box, node.base)
+        yield from ScatterCode(self, node).statements(self.placement.scratch.get(node, 0))
 
     def _operation(self, node: Op, box: Box) -> Iterator[Statement]:
         form = self.sizes.forms[node]
@@ -185,13 +197,13 @@ class TileCode:
 
     def _dimensions(self, box: Box, d_steps: Sequence[int], a: Value | None, b: Value | None) -> list[Dimension]:
         rank = len(box)
-        a_steps = self._steps(a, rank) if isinstance(a, Access) else [0] * rank
-        b_steps = self._steps(b, rank) if isinstance(b, Access) else [0] * rank
+        a_steps = self.steps(a, rank) if isinstance(a, Access) else [0] * rank
+        b_steps = self.steps(b, rank) if isinstance(b, Access) else [0] * rank
         return [Dimension(n, *steps) for n, *steps in zip(extents(box), d_steps, a_steps, b_steps, strict=True)]
 
     def _operands(self, d: int, corner: Sequence[int], a: Value | None, b: Value | None) -> Operands:
         def first(value: Value | None) -> int:
-            return self._first(value, corner) if isinstance(value, Access) else (value or 0) & 0xFFFFFFFF
+            return self.first(value, corner) if isinstance(value, Access) else (value or 0) & 0xFFFFFFFF
 
         return Operands(d, first(a), first(b))
 
@@ -208,7 +220,7 @@ class TileCode:
         (source,) = node.operands
         if isinstance(source, int) or not box:
             return False
-        return self._steps(source, len(box))[-1] == 0 and extents(box)[-1] > 1
+        return self.steps(source, len(box))[-1] == 0 and extents(box)[-1] > 1
 
     def _broadcast(self, node: Op, box: Box, form: Form) -> Iterator[Statement]:
         """One element per row, then what is there is doubled until the row is full."""
@@ -259,17 +271,17 @@ class TileCode:
         size, source = self.sizes.bytes[node], self.sizes.bytes[node.source.node]
         group = node.factors[-1] * size if node.rank else 0
         fits = group in (2, 4) and group > size and (source == size or node.low >= 0)
-        return group if fits and self._steps(node.source, node.rank)[-1] == source else 0
+        return group if fits and self.steps(node.source, node.rank)[-1] == source else 0
 
     def _stretched(self, node: Stretch, parts: Sequence[_Piece], group: int) -> Iterator[Statement]:
         """Pieces of every dimension; see `_group_bytes` for `group`."""
         size, source = self.sizes.bytes[node], self.sizes.bytes[node.source.node]
         dimensions: list[Dimension] = []
-        steps = self._steps(node.source, node.rank)
+        steps = self.steps(node.source, node.rank)
         for (_, quotients, rest), factor, d, a in zip(parts, node.factors, self.strides(node), steps, strict=True):
             dimensions += [Dimension(quotients, factor * d, a, 0), Dimension(rest, d, 0, 0)]
         place = self.address(node, [start for start, _, _ in parts])
-        first = self._first(node.source, [p[0] // f for p, f in zip(parts, node.factors, strict=True)])
+        first = self.first(node.source, [p[0] // f for p, f in zip(parts, node.factors, strict=True)])
         mode, operands = Mode(Opcode.VMOV, node.low < 0, _LOG[source], _LOG[size]), Operands(place, first, 0)
         if group:
             ones = sum(1 << 8 * byte for byte in range(0, group, size))
@@ -418,7 +430,7 @@ class _ReducePlan:
         found = []
         for value in (self.single.a, self.single.b):
             if isinstance(value, Access):
-                steps = self.code._steps(value, len(self.space))[self.node.rank:]
+                steps = self.code.steps(value, len(self.space))[self.node.rank:]
                 if any(o != i * n for o, i, n in zip(steps, steps[1:], self.node.extents[1:], strict=False)):
                     found.append(value)
         return found
@@ -490,7 +502,7 @@ class _ReducePlan:
         turn, pack = found
         rank = len(self.space)
         packed = [pack.steps(access.matrix, turn, k) for k in range(rank)]
-        steps = [packed if value is access else self.code._steps(value, rank) if isinstance(value, Access) else
+        steps = [packed if value is access else self.code.steps(value, rank) if isinstance(value, Access) else
                  [0] * rank for value in (self.single.a, self.single.b)]
         targets = (*self.code.strides(self.node), *(0,) * len(self.node.extents))
         dimensions = [Dimension(n, *s) for n, *s in zip(extents(self.space), targets, *steps, strict=True)]
@@ -537,8 +549,8 @@ class _ReducePlan:
                 firsts.append(bases[value] + sum((i - low) * s for i, (low, _), s
                                                  in zip(index, box, strides, strict=True)))
             elif isinstance(value, Access):
-                steps.append(self.code._steps(value, len(space)))
-                firsts.append(self.code._first(value, corner))
+                steps.append(self.code.steps(value, len(space)))
+                firsts.append(self.code.first(value, corner))
             else:
                 steps.append([0] * len(space))
                 firsts.append(value or 0)
@@ -571,11 +583,15 @@ def _joined(dimensions: list[Dimension], kept: int) -> list[Dimension]:
 
 
 def scratch_bytes(code: TileCode, nodes: Sequence[Node]) -> dict[Node, int]:
-    """Scratch space per reduction."""
+    """Scratch space per reduction and scatter."""
     found = {}
     for node in nodes:
         if isinstance(node, Reduce) and node in code.regions:
             size = _ReducePlan(code, node, code.regions[node]).scratch_bytes()
+            if size:
+                found[node] = size
+        elif isinstance(node, Scatter) and node in code.regions:
+            size = ScatterCode(code, node).scratch_bytes()
             if size:
                 found[node] = size
     return found

@@ -22,15 +22,16 @@ from compiler.bind.vector.element_values import UnsupportedValue, container, cut
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.bind.vector.scans import scan_of, scanned
+from compiler.bind.vector.scatter_updates import keeps_bits, update_of
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
-from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, stretch, where
+from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, scattered, stretch, where
 from compiler.frontend.parallel_array.location import ArrayError, written_at
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.frontend.parallel_array.program import program as array_program
 from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
-from compiler.ir.expr import Apply, Cast, Expr, Read
+from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store
 from compiler.ir.points import contains
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
@@ -39,6 +40,9 @@ __all__ = ["from_program"]
 
 MOST_STEPS = 128
 """Turns of a loop that are unrolled."""
+
+SCATTERED = 1 << 14
+"""Bytes of the indices and words that are scattered at once."""
 
 Rows = list[tuple[tuple[int, ...], int, int]]
 """Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
@@ -97,6 +101,9 @@ class _Translation:
                                     f"vector target takes up to {MOST_DIMENSIONS}: write a loop and the one inside it "
                                     "that walk consecutive elements as one loop")
         space = _Space(statement)
+        if isinstance(statement.value, Store):
+            self._scatter(statement, statement.value, space)
+            return
         target = self.program.array(statement.write.array)
         kind = _integer(target.type, f"array {target.name}")
         written = _Target(space, statement)
@@ -115,6 +122,19 @@ class _Translation:
         else:
             value = self._accumulated(statement, accumulated, space, written, kind)
         self._held(target.name).write(written.placed(value.astype(container(kind))))
+
+    def _scatter(self, statement: Statement, store: Store, space: _Space) -> None:
+        """A store of the whole of a statement, in the order of its iterators."""
+        name = store.memory
+        update = update_of(store.value, Load(name, store.index, (), self.program.array(name).type))
+        index = space.spread(self._value(statement, store.index, space))
+        if space.mask is not None:
+            index = where(array_constant(space.mask), index.astype(np.dtype(np.int32)), -1)
+        value = space.spread(self._value(statement, update.term if update else store.value, space))
+        kind, found = _integer(self.program.array(name).type, f"array {name}"), self._held(name).read()
+        for part in _parts_of(index, update is not None and isinstance(update.term, Const)):
+            found = scattered(found, index[part], value[part], update is not None)
+        self._held(name).write(Written(cut(found, kind) if update else found, Place((0,), (1,))))
 
     def _accumulated(self, statement: Statement, found: _Accumulation, space: _Space, written: _Target,
                      kind: Int) -> Array:
@@ -155,6 +175,16 @@ class _Translation:
                             expression.location))
 
 
+def _parts_of(index: Array, one: bool) -> Iterator[slice | tuple[()]]:
+    """Parts of the outermost loop of which indices and words fit the scratchpad; `one`: all words are one number."""
+    if not index.ndim:
+        yield ()
+        return
+    row = prod(index.shape[1:]) * (index.dtype.itemsize + (0 if one else 4))
+    count = max(1, SCATTERED // row)
+    yield from (slice(first, first + count) for first in range(0, index.shape[0], count))
+
+
 def _integer(type: Type, what: str) -> Int:
     if not isinstance(type, Int) or type.width > 32:
         raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits")
@@ -180,7 +210,8 @@ def _ordered(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
     for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
         members = [statements[i] for i in sorted(groups.nodes[group]["members"])]
         (first, *others) = members
-        if others or not (_runs_whole(program, first) or _is_scan(program, first)):
+        whole = isinstance(first.value, Store) or _runs_whole(program, first) or _is_scan(program, first)
+        if others or not whole:
             yield from _stepped(program, members)
         else:
             yield first
@@ -257,17 +288,18 @@ class _Accumulation:
 def _accumulation(statement: Statement) -> _Accumulation | None:
     """What a statement accumulates: the element that it writes is read once, as an operand of the last operation."""
     own = [i for i, r in enumerate(statement.reads) if r.array == statement.write.array]
-    value, casts = statement.value, 0
+    value, kinds = statement.value, [statement.value.type]
     while isinstance(value, Cast):
-        value, casts = value.arg, casts + 1
+        value = value.arg
+        kinds.append(value.type)
     if len(own) != 1 or not isinstance(value, Apply) or not statement.reads[own[0]].map.is_equal(statement.write.map):
         return None
     parts = _parts(value)
-    if parts is None or (casts and parts[0] != "add"):
+    if parts is None or (len(kinds) > 1 and parts[0] != "add"):
         return None
     op, operands = parts
     element = [i for i, o in enumerate(operands) if _is_read(o, own[0], op)]
-    if len(element) != 1:
+    if len(element) != 1 or not all(keeps_bits(kind, _word(operands[element[0]])) for kind in kinds):
         return None
     return _Accumulation(op, own[0], operands[1 - element[0]])
 
@@ -283,9 +315,17 @@ def _parts(value: Apply) -> tuple[str, tuple[Expr, Expr]] | None:
 
 def _is_read(value: Expr, number: int, op: str) -> bool:
     """Whether an operand is the element, at its own type; converted to another only where sums wrap anyway."""
-    while op == "add" and isinstance(value, Cast):
+    word = _word(value)
+    while op == "add" and isinstance(value, Cast) and keeps_bits(value.type, word):
         value = value.arg
     return isinstance(value, Read) and value.index == number
+
+
+def _word(value: Expr) -> Type:
+    """The type of what is converted to `value`."""
+    while isinstance(value, Cast):
+        value = value.arg
+    return value.type
 
 
 # Index spaces.

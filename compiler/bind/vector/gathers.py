@@ -12,8 +12,9 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.scatters import affine_write, with_selected_stores
-from compiler.ir.expr import Expr, Load, Store, fold, postorder, pruned, with_children
+from compiler.bind.vector.scatters import affine_write, with_selected_stores, word_access
+from compiler.ir.affine_index import affine_index
+from compiler.ir.expr import Expr, Load, Read, Store, fold, postorder, pruned, with_children
 from compiler.ir.memory_order import accesses_memory, last_instances
 from compiler.ir.program import Access, Array, Memory, Program, Statement
 
@@ -31,8 +32,13 @@ def with_gathers(program: Program) -> Program:
     for memory in program.memories:
         if not _is_filled_once(program, memory):
             program = with_selected_stores(program, memory)
-    if not program.memories:
-        return program
+    if program.memories:
+        program = _with_arrays(program)
+    return replace(program, statements=tuple(map(_with_reads, program.statements)))
+
+
+def _with_arrays(program: Program) -> Program:
+    """`program` with arrays in place of memories that are filled once."""
     stores = {memory.name: next(s for s in program.statements if accesses_memory(s.value, memory.name, (Store,)))
               for memory in program.memories}
     writes = {store.name: affine_write(store, program.memory(name)) for name, store in stores.items()}
@@ -58,13 +64,36 @@ def _plain(statement: Statement, write: Access | None) -> Statement:
     if write is not None:
         assert isinstance(value, Store)
         value = value.value
-    memories = [node.memory for node in postorder(value) if isinstance(node, Load)]
-    value, used = pruned(fold(value, _without_tokens), statement.reads)
+    return _waiting(replace(statement, value=fold(value, _without_tokens), write=write or statement.write))
+
+
+def _waiting(statement: Statement) -> Statement:
+    """A statement with the reads of its value, that comes after what fills the memories that it loads from."""
+    memories = [node.memory for node in postorder(statement.value) if isinstance(node, Load)]
+    value, used = pruned(statement.value, statement.reads)
     reads = [*used]
-    for memory in dict.fromkeys(memories):  # so that it comes after what fills the memory
+    for memory in dict.fromkeys(memories):
         point = f"{statement.name}[{', '.join(statement.iterators)}]"
         reads.append(Access(memory, isl.Map(f"{{ {point} -> {memory}[0] }}"), statement.location))
-    return replace(statement, value=value, reads=tuple(reads), write=write or statement.write)
+    return replace(statement, value=value, reads=tuple(reads))
+
+
+def _with_reads(statement: Statement) -> Statement:
+    """A statement with reads in place of loads from words that are functions of iterators."""
+    reads = [*statement.reads]
+    if isinstance(statement.value, Store):  # which names the word that it changes
+        return statement
+
+    def step(node: Expr, parts: list[Expr]) -> Expr:
+        index = affine_index(statement, parts[0]) if isinstance(node, Load) else None
+        if index is None or not isinstance(node, Load):
+            return with_children(node, parts)
+        reads.append(word_access(statement, node.memory, index, statement.location))
+        return Read(len(reads) - 1, node.type)
+
+    value = fold(statement.value, step)
+    known = len(reads) > len(statement.reads)
+    return _waiting(replace(statement, value=value, reads=tuple(reads))) if known else statement
 
 
 def _without_tokens(node: Expr, parts: list[Expr]) -> Expr:

@@ -17,8 +17,8 @@ from compiler.bind.vector.access import Access, compose, whole
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Stretch", "Take", "Value", "nodes_of", "seen_from",
-           "tables_of"]
+__all__ = ["Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Scatter", "Stretch", "Take", "Value", "nodes_of",
+           "seen_from", "tables_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +146,31 @@ class Take(Node):
     @property
     def accesses(self) -> tuple[Access, ...]:
         return (self.table, self.index)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scatter(Node):
+    """`base`, of one dimension, in which for every i of a space of `extents`, in row-major order, element ``index[i]``
+    becomes ``value[i]``, or with `adds` is increased by it. Every index is below `length`; the first `kept` elements
+    are those of the base, others anything. It is known as a whole or not at all. Values and result have elements of one
+    size."""
+
+    base: Value
+    index: Access
+    value: Value
+    extents: tuple[int, ...]
+    length: int
+    kept: int
+    adds: bool
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return tuple(v for v in (self.base, self.index, self.value) if isinstance(v, Access))
+
+    @property
+    def box(self) -> tuple[tuple[int, int], ...]:
+        """All elements of index and value."""
+        return tuple((0, n) for n in self.extents)
 
 
 def seen_from(access: Access) -> list[Value]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Take, Value, nodes_of, tables_of
+from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Scatter, Take, Value, nodes_of, tables_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 from compiler.bind.vector.value_ranges import wraps
@@ -153,13 +153,28 @@ class CopyPass(Rewriter):
         if isinstance(node, Take):
             index = self._contiguous(self.seen(node.index, node.rank), node)
             return self.builder.taking(self.table(node), node.length, index, node.location, node.rank)
+        if isinstance(node, Scatter):
+            return self._scatter_of(node)
         return self.same(node)
+
+    def _scatter_of(self, node: Scatter) -> Value:
+        """Values of the size of the result."""
+        rank = len(node.extents)
+        base, index, value = self.seen(node.base, 1), self.seen(node.index, rank), self.seen(node.value, rank)
+        if isinstance(index, int):
+            index = self.builder.copy(index, node.index.node.dtype, node.location, rank)
+        base = base if isinstance(base, int) or is_contiguous(base) else self._copied(base, node, 1)
+        index = index if is_contiguous(index) else self._copied(index, node, rank)
+        if isinstance(value, Access):
+            value = self.builder.copy(value, node.dtype, node.location, rank)
+        assert isinstance(index, Access)
+        return self.builder.scattering(node, base, index, value)
 
     def result(self, result: Result) -> Result:
         """A result of a wider type than the node that wraps is converted on its own, and so is one of another type than
         the table that it comes from."""
         new = super().result(result)
-        if isinstance(new.node, Take) and new.node.dtype.itemsize != new.dtype.itemsize:
+        if isinstance(new.node, Take | Scatter) and new.node.dtype.itemsize != new.dtype.itemsize:
             return self._converted(new)
         if new.node.dtype.itemsize >= new.dtype.itemsize or not isinstance(new.node, Op | Reduce):
             return new

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from compiler.bind.vector.access import Access, Box, image
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, nodes_of
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.translate import Graph
 
@@ -54,6 +54,10 @@ def needed(node: Node, box: Box, clip: bool) -> Iterable[tuple[Access, Box]]:
         case Take():
             yield node.table, image(node.table, ((0, node.length),))
             yield node.index, image(node.index, box)
+        case Scatter():
+            if isinstance(node.base, Access):
+                yield node.base, image(node.base, ((0, node.kept),))
+            yield from ((v, image(v, node.box)) for v in (node.index, node.value) if isinstance(v, Access))
         case Extend() if clip and not node.is_fused:
             # What lies outside may be taken from anywhere inside.
             yield node.accesses[0], tuple((s, s + n) for s, n in zip(node.starts, node.shape, strict=True))
@@ -83,6 +87,8 @@ def regions(graph: Graph, tile: Box, clip: bool) -> dict[Node, Box]:
         found[result.node] = _union(found.get(result.node), box)
     for node in reversed(list(nodes_of([r.node for r in graph.results]))):
         if node in found:
+            if isinstance(node, Scatter):
+                found[node] = ((0, node.length),)
             for access, box in needed(node, found[node], clip):
                 found[access.node] = _union(found.get(access.node), box)
     return found

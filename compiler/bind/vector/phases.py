@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, Box, compose, identity, whole
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.ir import MemoryArray
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.rewrite import Rewriter
@@ -60,11 +60,18 @@ def _reads(node: Node, own: TileMap, rank: int) -> list[tuple[Access, TileMap]]:
     if isinstance(node, Take):
         # Every tile reads the whole table.
         return [(node.table, ((0,) * rank,)), (node.index, _seen_through(node.index, own, rank))]
+    if isinstance(node, Scatter):
+        return [(access, ((0,) * rank,) * access.node.rank) for access in node.accesses]
     return [(access, _seen_through(access, own, rank)) for access in node.accesses]
 
 
-def _storable(access: Access, wanted: TileMap, rank: int) -> bool:
-    """Whether tiles of the consumer need tiles of the node that are far from tiles, or all of it."""
+def _storable(node: Node, access: Access, wanted: TileMap, rank: int) -> bool:
+    """Whether tiles of the consumer, `node`, need tiles of what it accesses that are far from tiles, or all of it; what
+    a scatter needs all of is of no use but for it."""
+    if isinstance(access.node, Scatter):
+        return True
+    if isinstance(node, Scatter):
+        return False
     if any(sum(c != 0 for c in v) > 1 or min(v, default=0) < 0 or max(v, default=0) >= 1 << 20 for v in wanted):
         return True
     covered = all(any(v[t] for v in wanted) for t in range(rank))
@@ -106,7 +113,7 @@ def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[Tile
             if wanted not in known:
                 known.append(wanted)
             leaf = isinstance(access.node, Leaf) or access.node in stop
-            if not leaf and _storable(access, wanted, rank) and access.node not in stored:
+            if not leaf and _storable(node, access, wanted, rank) and access.node not in stored:
                 stored.append(access.node)
     return maps, stored
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from compiler.bind.vector.access import Access, compose, identity
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of
+from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, Value, nodes_of
 from compiler.bind.vector.translate import Graph, Result
 
 __all__ = ["Rewriter", "count_uses"]
@@ -98,11 +98,20 @@ class Rewriter:
             case Take():
                 return build.taking(self.table(node), node.length, self.seen(node.index, node.rank),
                                     node.location, node.rank)
+            case Scatter():
+                return self._scatter(node)
         raise TypeError(f"cannot rebuild {type(node).__name__}")
 
     def solid(self, value: Value, node: Node, rank: int) -> Access:
         """`value` as a vector."""
         return self.builder.copy(value, node.dtype, node.location, rank) if isinstance(value, int) else value
+
+    def _scatter(self, node: Scatter) -> Value:
+        rank = len(node.extents)
+        index = self.seen(node.index, rank)
+        if isinstance(index, int):
+            index = self.builder.copy(index, node.index.node.dtype, node.location, rank)
+        return self.builder.scattering(node, self.seen(node.base, 1), index, self.seen(node.value, rank))
 
     def _extend(self, node: Extend) -> Value:
         source = self.solid(self.seen(node.accesses[0], node.rank), node, node.rank)

@@ -9,9 +9,9 @@ import islpy as isl
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, fold, postorder
 from compiler.ir.program import Access, Memory, Program, Statement
-from compiler.ir.types import Int
+from compiler.ir.types import Int, Type
 
-__all__ = ["Update", "fetching_statements", "update_of"]
+__all__ = ["Update", "fetching_statements", "keeps_bits", "update_of"]
 
 _ORDERS = ("lt", "le", "gt", "ge")
 
@@ -21,6 +21,7 @@ class Update:
     """``element op term``, in any order of the terms; `neutral` changes nothing. `value` gives the whole expression
     with another term."""
 
+    op: str
     term: Expr
     neutral: int
     value: Callable[[Expr], Expr]
@@ -29,10 +30,12 @@ class Update:
 def update_of(value: Expr, element: Expr) -> Update | None:
     """The sum, minimum or maximum that `value` is of `element` and a term without it; None if it is none."""
     if isinstance(value, Cast):
+        if not keeps_bits(value.type, element.type):
+            return None
         inner = update_of(value.arg, element)
         if inner is None or inner.neutral:
             return None
-        return Update(inner.term, 0, lambda term: Cast(inner.value(term), value.type))
+        return Update(inner.op, inner.term, 0, lambda term: Cast(inner.value(term), value.type))
     if not isinstance(value, Apply) or not isinstance(value.type, Int):
         return None
     if value.op == "select":
@@ -42,14 +45,14 @@ def update_of(value: Expr, element: Expr) -> Update | None:
     op, (first, second), kind = value.op, value.args, value.type
     if op == "sub" and _is_element(first, element, True):
         op, second = "add", Apply("sub", (Const(0, kind), second), kind)
-    if op not in ("add", "min", "max"):
+    if op not in ("add", "min", "max") or not keeps_bits(kind, element.type):
         return None
     if not _is_element(first, element, op == "add"):
         first, second = second, first
     if not _is_element(first, element, op == "add") or element in set(postorder(second)):
         return None
     neutral = {"add": 0, "min": kind.maximum, "max": kind.minimum}[op]
-    return Update(second, neutral, lambda term: Apply(op, (first, term), kind))
+    return Update(op, second, neutral, lambda term: Apply(op, (first, term), kind))
 
 
 def _extremum(value: Apply, element: Expr) -> Apply:
@@ -67,9 +70,14 @@ def _extremum(value: Apply, element: Expr) -> Apply:
 
 def _is_element(value: Expr, element: Expr, converted: bool) -> bool:
     """Whether `value` is the element; converted to another type only where sums wrap anyway."""
-    while converted and isinstance(value, Cast):
+    while converted and isinstance(value, Cast) and keeps_bits(value.type, element.type):
         value = value.arg
     return value == element
+
+
+def keeps_bits(type: Type, word: Type) -> bool:
+    """Whether all bits of a sum of `word` are there after it was converted to `type`."""
+    return isinstance(type, Int) and isinstance(word, Int) and type.width >= word.width
 
 
 def fetching_statements(program: Program, memory: Memory, store: Statement) -> dict[int, str]:

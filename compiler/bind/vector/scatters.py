@@ -1,6 +1,9 @@
-"""Stores at places that depend on data, as selections: of every word of the memory, whether it is meant.
+"""Stores at places that depend on data: scatters where the lanes keep their order, else selections of words.
 
-A memory with such stores is an array of one dimension. ``m[x] op= t``, for sums, minima and maxima, is, for all b::
+A memory with such stores is an array of one dimension. Stores of one statement, between which nothing else accesses the
+memory, in the order of its iterators, are a scatter; so are sums ``m[x] += t`` in any order.
+
+Everything else asks of every word whether it is meant. ``m[x] op= t``, for minima and maxima, is, for all b::
 
     m[b] = m[b] op (x == b ? t : neutral)
 
@@ -17,16 +20,17 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.from_program import MOST_STEPS
 from compiler.bind.vector.scatter_updates import fetching_statements, update_of
 from compiler.bind.vector.word_statements import WORD, Operand, WordStatements
 from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, fold, postorder, pruned, with_children
 from compiler.ir.expr import Iterator as IteratorValue
 from compiler.ir.memory_order import accesses_memory
-from compiler.ir.program import Access, Memory, Program, Statement
+from compiler.ir.program import Access, Location, Memory, Program, Statement
 from compiler.ir.types import BIT, Int
 
-__all__ = ["affine_write", "with_selected_stores"]
+__all__ = ["affine_write", "with_selected_stores", "word_access"]
 
 _KEY = Int(32, signed=False)
 _KEY_BITS = 31
@@ -44,12 +48,15 @@ def affine_write(statement: Statement, memory: Memory) -> Access | None:
     """The words that a store to `memory` writes; None if they are no function of iterators, or it is no store."""
     store = _store(statement, memory)
     index = store and affine_index(statement, store.index)
-    if index is None:
-        return None
-    written = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory.name)
+    return None if index is None else word_access(statement, memory.name, index, statement.write.location)
+
+
+def word_access(statement: Statement, memory: str, index: isl.Aff, location: Location | None) -> Access:
+    """An access of word `index` of the array that stands for a memory."""
+    written = isl.Map.from_pw_aff(isl.PwAff.from_aff(index)).set_tuple_name(isl.dim_type.out, memory)
     for position, name in enumerate(statement.iterators):
         written = written.set_dim_name(isl.dim_type.in_, position, name)
-    return Access(memory.name, written, statement.write.location)
+    return Access(memory, written, location)
 
 
 def _store(statement: Statement, memory: Memory) -> Store | None:
@@ -115,10 +122,13 @@ class _Selection:
         word = IteratorValue(WORD, place.type)
         element = self.words.element(self.memory.name, self.memory.type)
         value = self._changed(statement, store, store.value, element.expr)
+        if self._scatters(statement, store, value, place, element):
+            return
         if element.expr not in set(postorder(value)):
             if self._is_alone(statement) and self._is_in_order(statement):
                 self._select_last(statement, value, place, word)
             else:
+                self._refuse_long(statement)
                 term = self.words.hoisted(statement, "value", value)
                 hit = Apply("eq", (place.expr, word), BIT)
                 chosen = Apply("select", (hit, term.expr, element.expr), self.memory.type)
@@ -126,16 +136,46 @@ class _Selection:
             return
         self._update(statement, value, place, word, element)
 
+    def _scatters(self, statement: Statement, store: Store, value: Expr, place: Operand, element: Operand) -> bool:
+        """A scatter in place of the store, if there can be one."""
+        name, kind = self.memory.name, self.memory.type
+        uses = element.expr in set(postorder(value))
+        update = update_of(value, element.expr) if uses and kind != BIT else None
+        sums = update is not None and update.op == "add"
+        if not self._is_alone(statement) or accesses_memory(value, name):
+            return False
+        if not (sums if uses else self._is_in_order(statement)):
+            return False
+        term = self.words.hoisted(statement, "value", update.term if update else value)
+        old = Load(name, place.expr, (), kind)
+        stored = update.value(term.expr) if update else term.expr
+        stored = fold(stored, lambda node, parts: old if node == element.expr else with_children(node, parts))
+        scatter = Store(name, place.expr, stored, _ALWAYS, ())
+        self.words.scatter(statement, scatter, (place, term))
+        return True
+
     def _update(self, statement: Statement, value: Expr, place: Operand, word: Expr, element: Operand) -> None:
         """A word that is changed: where possible by an operation whose order does not matter."""
         hit, update = Apply("eq", (place.expr, word), BIT), update_of(value, element.expr)
         if update is None:
+            self._refuse_long(statement)
             chosen = Apply("select", (hit, value, element.expr), self.memory.type)
             self.words.add(statement, self.memory.name, chosen, (place, element))
             return
         term = self.words.hoisted(statement, "term", update.term)
         masked = Apply("select", (hit, term.expr, Const(update.neutral, term.type)), term.type)
         self.words.add(statement, self.memory.name, update.value(masked), (place, term, element))
+
+    def _refuse_long(self, statement: Statement) -> None:
+        """Raises `VectorTargetError` for too many stores whose order matters, which are done one by one."""
+        longest = max((high - low + 1 for low, high in _bounds(statement)), default=1)
+        if longest > MOST_STEPS:
+            name = self.memory.label
+            raise VectorTargetError(
+                f"{statement.label()} stores to '{name}' at places that depend on data, {longest} times in a loop, and "
+                f"accesses of '{name}' in between, its own or others', see what it has left there: lanes work side by "
+                f"side, and keep such an order for up to {MOST_STEPS} iterations. Make it a sum ('{name}[...] += ...'),"
+                f" put other accesses of '{name}' into loops of their own, or take --target fpga or dataflow")
 
     def _changing(self, statement: Statement, store: Store) -> Store:
         """A store that depends on the word that it changes, as one that takes place anyway."""
@@ -172,11 +212,11 @@ class _Selection:
         return words.is_subset(written.intersect_domain(statement.domain).range())
 
     def _is_alone(self, statement: Statement) -> bool:
-        """Whether nobody else accesses the memory between instances of a statement."""
-        name = self.memory.name
+        """Whether nobody else accesses the memory between instances of a statement, but for what fetches its words."""
+        name, own = self.memory.name, {statement.name, *self.fetched[statement.name].values()}
         times = self.program.order_of(statement.name).intersect_domain(statement.domain)
         for other in self.program.statements:
-            if other.name != statement.name and accesses_memory(other.value, name):
+            if other.name not in own and accesses_memory(other.value, name):
                 others = self.program.order_of(other.name).intersect_domain(other.domain)
                 between = others.lex_gt_map(times).domain().intersect(others.lex_lt_map(times).domain())
                 if not between.is_empty():
@@ -217,11 +257,17 @@ class _Selection:
         self.words.finish(statement, self.memory.name, chosen, (*(best for best, _ in parts), element))
 
 
+def _bounds(statement: Statement) -> list[tuple[int, int]]:
+    """First and last value of every iterator."""
+    domain = statement.domain
+    return [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
+            for k in range(len(statement.iterators))]
+
+
 def _number(statement: Statement) -> tuple[Expr, int]:
     """The number of an iteration, from 1 in the order of the iterators, and how many there may be."""
-    domain, number, step = statement.domain, Const(1, _KEY), 1
-    for position, name in reversed([*enumerate(statement.iterators)]):
-        low, high = (bound(position).to_python() for bound in (domain.dim_min_val, domain.dim_max_val))
+    number, step = Const(1, _KEY), 1
+    for name, (low, high) in reversed([*zip(statement.iterators, _bounds(statement), strict=True)]):
         counted = Apply("sub", (IteratorValue(name, _KEY), Const(low % (1 << 32), _KEY)), _KEY)
         number = Apply("add", (number, Apply("mul", (counted, Const(step, _KEY)), _KEY)), _KEY)
         step *= high - low + 1

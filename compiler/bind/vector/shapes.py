@@ -14,7 +14,7 @@ from compiler.bind.vector.access_ranges import wavefronts
 from compiler.bind.vector.ir import Instruction, Setting, Statement
 from hw.vector_lanes.isa import Mode
 
-__all__ = ["Dimension", "Operands", "Settings", "State", "cycles", "instructions"]
+__all__ = ["Dimension", "Operands", "Settings", "State", "cycles", "instructions", "merged"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _sizes(mode: Mode) -> tuple[int, int, int]:
     return 1 << mode.out_size, size if mode.reads_a else 0, size if mode.reads_b else 0
 
 
-def _merged(dimensions: list[Dimension]) -> list[Dimension]:
+def merged(dimensions: list[Dimension]) -> list[Dimension]:
     """Neighbours that follow each other in every operand are one."""
     result: list[Dimension] = []
     for dimension in dimensions:
@@ -88,7 +88,7 @@ def _merged(dimensions: list[Dimension]) -> list[Dimension]:
 
 def _shape(dimensions: list[Dimension], mode: Mode) -> list[Dimension]:
     """Dimensions with the vector itself last (one element if nothing steps element by element)."""
-    real = _merged([d for d in dimensions if d.extent > 1])
+    real = merged([d for d in dimensions if d.extent > 1])
     unit = _sizes(mode)
     if mode.accumulate:
         unit = (0, *unit[1:])

@@ -15,7 +15,19 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Stretch, Take, Value, nodes_of, tables_of
+from compiler.bind.vector.graph import (
+    Extend,
+    Leaf,
+    Node,
+    Op,
+    Reduce,
+    Scatter,
+    Stretch,
+    Take,
+    Value,
+    nodes_of,
+    tables_of,
+)
 from compiler.bind.vector.instruction_combining import is_contiguous
 from compiler.bind.vector.rewrite import Rewriter, count_uses
 from compiler.bind.vector.translate import Graph
@@ -83,7 +95,8 @@ class _Assignment:
         self.size: dict[Node, int] = {}
         self.forms: dict[Node, Form] = {}
         self.widened: dict[tuple[Node, int], int] = {}
-        self.tables = tables_of(self.nodes)
+        self.fixed = tables_of(self.nodes) | {n.value.node for n in self.nodes if isinstance(n, Scatter)
+                                              and isinstance(n.value, Access)}
         self.extended = {n.source: n for n in self.nodes if isinstance(n, Extend)}
 
     def _fusible(self, node: Reduce) -> bool:
@@ -109,15 +122,16 @@ class _Assignment:
             return node.dtype.itemsize
         if node in self.results:
             return self.results[node]
-        if isinstance(node, Take) or node in self.tables:
+        if isinstance(node, Take | Scatter) or node in self.fixed:
             return node.dtype.itemsize
         if isinstance(node, Op) and node.operation == "multiply_high":
             return 4
         return min(range_bytes((node.low, node.high)), max(demand, 1))
 
     def _demands(self, node: Node, own: int) -> Iterable[tuple[Node, int]]:
-        if isinstance(node, Take):
+        if isinstance(node, Take | Scatter):
             yield node.index.node, range_bytes((node.index.node.low, node.index.node.high))
+            yield from ((a.node, own) for a in node.accesses if isinstance(node, Scatter) and a is not node.index)
         elif not isinstance(node, Op):
             for access in node.accesses:
                 full = range_bytes((access.node.low, access.node.high))
@@ -149,7 +163,7 @@ class _Assignment:
                 changed = self._settle_extend(node)
             case Stretch():
                 changed = self._grow(node, range_bytes((node.low, node.high)))
-            case Take():
+            case Take() | Scatter():
                 index = node.index.node
                 self.forms[node] = Form(self.size[index], index.low < 0)
                 changed = False
@@ -247,7 +261,7 @@ class _Assignment:
 
     def _is_fixed(self, node: Node) -> bool:
         """Whether the elements have the size of the array that they come from."""
-        return isinstance(node, Leaf | Take) or node in self.tables
+        return isinstance(node, Leaf | Take | Scatter) or node in self.fixed
 
     def _promote(self, node: Node, size: int) -> bool:
         return self._grow(node, size)

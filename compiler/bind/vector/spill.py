@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Node, Op, Reduce, Stretch, Take, nodes_of
+from compiler.bind.vector.graph import Node, Op, Reduce, Scatter, Stretch, Take, nodes_of
 from compiler.bind.vector.phases import Phase, split, with_variants
 from compiler.bind.vector.plan import make_plan
 from compiler.bind.vector.sizes import Sizes, assign_sizes
@@ -44,7 +44,7 @@ def _least_bytes(phase: Phase, spec: VectorSpec) -> int:
 def _candidates(phase: Phase) -> Iterator[Node]:
     results = {r.node for r in phase.graph.results}
     for node in nodes_of(list(results)):
-        if isinstance(node, Op | Reduce | Stretch | Take) and node not in results:
+        if isinstance(node, Op | Reduce | Scatter | Stretch | Take) and node not in results:
             yield node
 
 

@@ -10,7 +10,7 @@ from math import prod
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.cost import CACHED, Timeline, constants
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Leaf, Reduce, Take
+from compiler.bind.vector.graph import Leaf, Reduce, Scatter, Take
 from compiler.bind.vector.ir import Instruction, Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
@@ -333,6 +333,8 @@ def estimate(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...]
         form = sizes.forms.get(node)
         lanes = _waves(extents(box), max(size, form.in_size if form else 1), spec)
         waves += elements if isinstance(node, Take) else lanes
+        if isinstance(node, Scatter):
+            waves += prod(node.extents)
         if isinstance(node, Reduce):
             waves += elements * prod(node.extents[:-1]) * -(-node.extents[-1] * size // spec.row_bytes)
         if node in results:

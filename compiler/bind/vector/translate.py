@@ -9,7 +9,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, is_identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.graph import Leaf, Node, Part, Value
+from compiler.bind.vector.graph import Leaf, Node, Part, Scatter, Value
 from compiler.bind.vector.ir import MemoryArray
 from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
@@ -25,6 +25,9 @@ from compiler.frontend.parallel_array.expression import (
     Take,
     View,
     postorder,
+)
+from compiler.frontend.parallel_array.expression import (
+    Scatter as ScatterExpression,
 )
 from compiler.frontend.parallel_array.location import Location
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -116,6 +119,8 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
             return builder.stretching(source, expression.factors, expression.location)
         case Take():
             return _taken(expression, sources[0], _spread(sources[1], expression.index, rank), builder)
+        case ScatterExpression():
+            return _scattered(expression, sources, builder)
         case Reduce():
             source = sources[0]
             extents = expression.source.shape[rank:]
@@ -146,6 +151,21 @@ def _taken(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Val
         turn = builder.operation("bitwise_and", (sign, length), word, take.location, rank)
         index = builder.operation("add", (index, turn), word, take.location, rank)
     return builder.taking(table, min(length, high + 1) if low >= 0 else length, index, take.location, rank)
+
+
+def _scattered(scatter: ScatterExpression, sources: list[Value], builder: GraphBuilder) -> Value:
+    """What is meant for no element goes to one behind the last."""
+    extents, kept, word = scatter.index.shape, scatter.shape[0], np.dtype(np.uint32)
+    base, rank = sources[0], len(extents)
+    index, value = _spread(sources[1], scatter.index, rank), _spread(sources[2], scatter.value, rank)
+    if range_of(index)[0] < 0 or range_of(index)[1] > kept:
+        index = builder.operation("convert", (index,), word, scatter.location, rank)
+        index = builder.operation("minimum", (index, kept), word, scatter.location, rank)
+    length = kept + (range_of(index)[1] >= kept)
+    if isinstance(index, int):
+        index = builder.copy(index, word, scatter.location, rank)
+    node = Scatter(0, 1, scatter.dtype, 0, 0, scatter.location, base, index, value, extents, length, kept, scatter.adds)
+    return builder.scattering(node, base, index, value)
 
 
 def _folded(take: Take, table: Value, index: Value, builder: GraphBuilder) -> Value | None:

@@ -21,7 +21,7 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
-from hw.vector_lanes.isa import check
+from hw.vector_lanes.isa import Op, check
 
 __all__ = ["verify_program"]
 
@@ -78,6 +78,8 @@ def _check_instruction(program: VectorProgram, statement: Instruction, state: _S
     if "table" in spans and isinstance(statement.a, int):
         # Of a table only the first entry is known.
         spans["table"] = span(statement.a, 1 << mode.out_size, [])
+    if mode.op is Op.VSCATTER and isinstance(statement.d, int):
+        spans["D"] = span(statement.d, 1 << mode.out_size, [])
     for name, (low, high) in spans.items():
         if low < 0 or high > program.scratchpad:
             raise VectorProgramError(f"{statement}: {name} covers {low} to {high}, outside the scratchpad of "

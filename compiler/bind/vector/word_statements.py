@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from compiler.ir.expr import Const, Expr, Read, pruned
+from compiler.ir.expr import Const, Expr, Read, Store, pruned
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Memory, Program, Statement
 from compiler.ir.types import Type
@@ -107,6 +107,16 @@ class WordStatements:
         self._keep(self._statement(name, iterators, spread.intersect_range(statement.domain).domain(), numbers, array,
                                    value, statement),
                    times.flat_range_product(isl.Map(f"{{ {point} -> [{_NOW}, {WORD}] }}")))
+
+    def scatter(self, statement: Statement, store: Store, operands: Sequence[Operand]) -> None:
+        """`statement` as a store of the iterations' `operands`. As whatever changes the array, it writes word 0."""
+        name, inside = self._name(f"{statement.name}_scatter"), ", ".join(statement.iterators)
+        point = f"{name}[{inside}]"
+        same = isl.Map(f"{{ {point} -> {statement.name}[{inside}] }}")
+        value, reads = pruned(store, self._accesses(point, same, operands))
+        write = Access(self._memory.name, isl.Map(f"{{ {point} -> {self._memory.name}[0] }}"), statement.location)
+        self._keep(Statement(name, statement.iterators, same.intersect_range(statement.domain).domain(), reads, write,
+                             value, statement.location), same.apply_range(self._times(statement, _NOW)))
 
     def fill(self, statement: Statement, array: str, value: Expr) -> None:
         """For every word, before all instances of `statement`."""

@@ -15,7 +15,7 @@ import numpy as np
 from compiler.frontend.parallel_array.location import Location
 
 __all__ = ["CLAMP", "WRAP", "Apply", "Assembly", "Boundary", "Expression", "Input", "Literal", "Matrix", "Place",
-           "Reduce", "Stretch", "Take", "View", "default", "postorder"]
+           "Reduce", "Scatter", "Stretch", "Take", "View", "default", "postorder"]
 
 Matrix = tuple[tuple[int, ...], ...]
 """A row per dimension of the source, a column per dimension of the result."""
@@ -148,6 +148,21 @@ class Take(Expression):
     @property
     def sources(self) -> tuple[Expression, ...]:
         return (self.table, self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter(Expression):
+    """The 1-D array `base` in which element ``index[i]``, for every i in row-major order, becomes ``value[i]``, or with
+    `adds` is increased by it. Indices outside `base`, negative ones too, do nothing."""
+
+    base: Expression
+    index: Expression
+    value: Expression
+    adds: bool
+
+    @property
+    def sources(self) -> tuple[Expression, ...]:
+        return (self.base, self.index, self.value)
 
 
 @dataclass(frozen=True, eq=False)

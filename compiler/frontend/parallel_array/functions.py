@@ -8,13 +8,13 @@ import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
 from compiler.frontend.parallel_array.element_types import BOOL, bounds
-from compiler.frontend.parallel_array.expression import WRAP, Assembly, Boundary, Place, Stretch, Take
+from compiler.frontend.parallel_array.expression import WRAP, Assembly, Boundary, Place, Scatter, Stretch, Take
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
 __all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum",
-           "minimum", "multiply_high", "rotate", "select", "shift", "sliding_window_view", "stretch", "take",
-           "transpose", "where"]
+           "minimum", "multiply_high", "rotate", "scattered", "select", "shift", "sliding_window_view", "stretch",
+           "take", "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -116,6 +116,13 @@ def take(a: ArrayLike, indices: ArrayLike | Sequence[int], axis: int | None = No
         raise location.error(f"there is no mode '{mode}' of take(): {', '.join(_INDEX_MODES)}")
     inside = _INDEX_MODES[mode](index, len(table))
     return Array(Take(inside.shape, table.dtype, location, table.expression, inside.expression, mode != "raise"))
+
+
+def scattered(base: Array, index: Array, value: Array, adds: bool = False) -> Array:
+    """The 1-D array `base` in which element ``index[i]``, for every i in row-major order, becomes ``value[i]``, or with
+    `adds` is increased by it (it wraps). Indices outside `base` do nothing."""
+    shaped = broadcast_to(value, index.shape).astype(base.dtype)
+    return Array(Scatter(base.shape, base.dtype, here(), base.expression, index.expression, shaped.expression, adds))
 
 
 def _as_words(indices: ArrayLike | Sequence[int]) -> ArrayLike:

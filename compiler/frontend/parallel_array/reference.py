@@ -14,6 +14,7 @@ from compiler.frontend.parallel_array.expression import (
     Input,
     Literal,
     Reduce,
+    Scatter,
     Stretch,
     Take,
     View,
@@ -71,6 +72,8 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             return _assembled(node, sources)
         case Take():
             return _taken(node, *sources)
+        case Scatter():
+            return _scattered(node, *sources)
         case Reduce():
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):
@@ -91,6 +94,17 @@ def _taken(node: Take, table: np.ndarray, index: np.ndarray) -> np.ndarray:
     if outside.size:
         raise node.location.error(f"index {outside[0]} is outside the table of {len(table)} entries")
     return table[index]
+
+
+def _scattered(node: Scatter, base: np.ndarray, index: np.ndarray, value: np.ndarray) -> np.ndarray:
+    found, index, value = base.copy(), index.reshape(-1), value.reshape(-1)
+    inside = (index >= 0) & (index < len(base))
+    if node.adds:
+        np.add.at(found, index[inside], value[inside])
+        return found
+    for place, number in zip(index[inside], value[inside], strict=True):
+        found[place] = number
+    return found
 
 
 def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
