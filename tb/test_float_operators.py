@@ -18,6 +18,8 @@ from hw.float import Float, FloatError, FloatSpec, Integer, Rounding
 from hw.float.operator import build_float
 
 E4M3, E5M2, BF16, F16, F32, F64 = Float(4, 3), Float(5, 2), Float(8, 7), Float(5, 10), Float(8, 23), Float(11, 52)
+NARROW = Float(2, 20)
+"""Subnormal numbers are normalised by more than the exponent has room for."""
 ARITHMETIC = ("add", "sub", "mul", "div", "sqrt", "mad")
 OTHERS = ("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs")
 LATENCIES = {"add": 5, "sub": 12, "mul": 4, "div": 7, "sqrt": 9, "mad": 6}
@@ -87,6 +89,7 @@ def small(depth: int) -> list[Batch]:
 def large(depth: int) -> list[Batch]:
     """All others, and conversions."""
     found = [Batch(operators(form), hard(form, depth, 7)) for form in (BF16, F16, F32, F64)]
+    found.append(Batch({op: FloatSpec(op, NARROW, 3) for op in ("mul", "div", "sqrt")}, hard(NARROW, depth, 8)))
     words = np.random.default_rng(5).integers(0, 1 << 63, depth).astype(np.uint64) * np.uint64(2)
     return found + [Batch({name: spec}, (_operands(spec, words),)) for name, spec in CONVERSIONS.items()]
 
@@ -149,6 +152,14 @@ def test_other_formats_equal_numpy_and_mpfr(number: int, simulator: str, place: 
             equal(name, found[name], np.where((better | none) == 1, a, b), batch.operands)
         else:
             equal(name, found[name], native_results(spec.number, name, operands), batch.operands)
+
+
+def test_mantissas_wider_than_exponents_have_room_equal_mpfr(simulator: str, place: Path) -> None:
+    parts, results = simulated("large", simulator, place)
+    batch, found = parts[4], results[4]
+    for name, spec in batch.operators.items():
+        some = [column[:MPFR] for column in batch.operands[: arity(name)]]
+        equal(name, found[name], mpfr_results(NARROW, name, some, spec.rounding), batch.operands)
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)

@@ -46,7 +46,8 @@ def _from_float(steps: Steps, spec: FloatSpec, source: Float, operand: Value) ->
     significand, own = normalised(steps, spec, source, number)
     significand, own, sign, infinite, nan, zero = steps.cut(significand, own, number.sign, number.infinite, number.nan,
                                                             ~number.significand.any())
-    exponent = steps.wire(own + (form.bias - source.bias), signed(max(form.exponent, source.exponent) + 4))
+    exponent = steps.wire(own + (form.bias - source.bias),
+                          signed(max(len(own), form.exponent + 3) + 1))
     wide = Cat(C(0, max(0, form.mantissa + 3 - len(significand))), significand)
     return round_exact(steps, spec, Exact(sign, exponent, wide, infinite, nan, zero))
 

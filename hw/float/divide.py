@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import C, Cat, Mux, Value, signed
+from amaranth.hdl import C, Cat, Mux, Value
 
-from hw.float.parts import Exact, normalised, round_exact, unpack
+from hw.float.parts import Exact, exponent_shape, normalised, round_exact, unpack
 from hw.float.spec import FloatSpec
 from hw.float.steps import Steps
 
@@ -23,7 +23,7 @@ def divide(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
     (rest, first), (divisor, second) = (normalised(steps, spec, form, number) for number in (a, b))
     facts = [a.sign ^ b.sign, a.infinite | by_nothing, nan, nothing | b.infinite]
     rest, divisor, first, second, *facts = steps.cut(rest, divisor, first, second, *facts)
-    raw: Value = steps.wire(first - second + form.bias, signed(form.exponent + 4))
+    raw: Value = steps.wire(first - second + form.bias, exponent_shape(form, 1))
     quotient: Value = C(0, 0)
     for _ in range(width + 3):
         difference = steps.wire((rest - divisor).as_signed())
@@ -35,7 +35,7 @@ def divide(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
         rest, divisor, quotient, raw, *facts = steps.cut(rest, divisor, quotient, raw, *facts)
     sign, infinite, nan, zero = facts
     aligned = Cat(rest.any(), Mux(quotient[-1], quotient, quotient << 1)[: width + 3])
-    exponent = steps.wire(raw - ~quotient[-1], signed(form.exponent + 4))
+    exponent = steps.wire(raw - ~quotient[-1], exponent_shape(form, 1))
     return round_exact(steps, spec, Exact(sign, exponent, aligned, infinite & ~nan, nan, zero & ~infinite))
 
 
@@ -49,9 +49,9 @@ def square_root(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Val
     nan = number.nan | (number.sign & ~zero)
     significand, exponent = normalised(steps, spec, form, number)
     significand, exponent, *facts = steps.cut(significand, exponent, number.sign, number.infinite, nan, zero)
-    distance = steps.wire(exponent - form.bias, signed(form.exponent + 4))
+    distance = steps.wire(exponent - form.bias, exponent_shape(form, 1))
     left: Value = Cat(C(0, 2 * count - form.mantissa - 2), Mux(distance[0], significand << 1, significand))[: 2 * count]
-    power: Value = steps.wire((distance >> 1) + form.bias, signed(form.exponent + 4))
+    power: Value = steps.wire((distance >> 1) + form.bias, exponent_shape(form, 1))
     rest: Value = C(0, count + 2)
     root: Value = C(0, 0)
     for _ in range(count):

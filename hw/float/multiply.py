@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from amaranth.hdl import C, Cat, Mux, Shape, Value, signed
 
 from hw.float.add import normalise_sum, round_sum, summed
-from hw.float.parts import Exact, normalised, round_exact, unpack, zero_of_sum
+from hw.float.parts import Exact, exponent_shape, round_exact, unpack, zero_of_sum
+from hw.float.product import multiplied
 from hw.float.spec import FloatSpec
 from hw.float.steps import Steps
 
@@ -22,26 +23,42 @@ half of the last of them and one for what there is below."""
 
 
 def multiply(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
-    """Both significands have their highest bit set before they are multiplied."""
+    """A subnormal operand is normalised before they are multiplied. If both are subnormal, the product is at most a
+    subnormal number, whose exponent needs no normalised significand."""
     form = spec.number
     a, b = (unpack(form, steps.wire(operand), subnormals=spec.subnormals) for operand in operands)
     width = form.mantissa + 1
     zero = ~(a.significand.any() & b.significand.any())
     infinite = a.infinite | b.infinite
     nan = a.nan | b.nan | (infinite & zero)
-    (one, first), (two, second) = (normalised(steps, spec, form, number) for number in (a, b))
-    one, two, first, second, sign, infinite, nan, zero = steps.cut(one, two, first, second, a.sign ^ b.sign, infinite,
-                                                                   nan, zero)
-    raw = steps.wire(first + second - form.bias, signed(form.exponent + 4))
-    product = steps.wire((one * two)[: 2 * width])
-    steps.takes("mul", width)
-    product, raw, sign, infinite, nan, zero = steps.cut(product, raw, sign, infinite, nan, zero)
+    raw = steps.wire(a.exponent + b.exponent - form.bias, exponent_shape(form))
+    steps.takes("add", form.exponent + 1)
+    one, two, raw, sign, infinite, nan, zero = steps.cut(a.significand, b.significand, raw, a.sign ^ b.sign, infinite,
+                                                         nan, zero)
+    if spec.subnormals:
+        one, two, raw, sign, infinite, nan, zero = _one_normalised(steps, one, two, raw, sign, infinite, nan, zero)
+    product, raw, sign, infinite, nan, zero = multiplied(steps, one, two, raw, sign, infinite, nan, zero)
     top = product[-1]
-    exponent = steps.wire(raw + top, signed(form.exponent + 4))
+    exponent = steps.wire(raw + top, signed(len(raw) + 1))
     aligned = Mux(top, product, product << 1)[: 2 * width]
+    # What is below the last bit and its half only tells whether there is something.
+    kept = Cat(aligned[: width - 1].any(), aligned[width - 1 :])
     steps.takes("select", width)
-    aligned, exponent, sign, infinite, nan, zero = steps.cut(aligned, exponent, sign, infinite, nan, zero)
-    return round_exact(steps, spec, Exact(sign, exponent, aligned, infinite, nan, zero))
+    kept, exponent, sign, infinite, nan, zero = steps.cut(kept, exponent, sign, infinite, nan, zero)
+    return round_exact(steps, spec, Exact(sign, exponent, kept, infinite, nan, zero))
+
+
+def _one_normalised(steps: Steps, one: Value, two: Value, raw: Value, *others: Value) -> list[Value]:
+    """The significands, the first one or else the second one with its highest bit set, and the exponent of their
+    product; `others` are as late as these."""
+    lesser, greater = Mux(one[-1], two, one), Mux(one[-1], one, two)
+    steps.takes("select", len(one))
+    lesser, greater = steps.wire(lesser), steps.wire(greater)
+    zeros = steps.leading_zeros(lesser)
+    lesser, greater, zeros, raw, *late = steps.cut(lesser, greater, zeros, raw, *others)
+    moved = steps.shifted_left(lesser, zeros)
+    exponent = steps.wire(raw - zeros, signed(len(raw) + 1))
+    return steps.cut(moved, greater, exponent, *late)
 
 
 def multiply_add(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
@@ -59,14 +76,13 @@ def multiply_add(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Va
     nan = a.nan | b.nan | c.nan | (endless & nothing) | (endless & c.infinite & (negative ^ c.sign))
     infinite, common = endless | c.infinite, Mux(c.infinite, c.sign, negative)
     negative, other = Mux(infinite, common, negative), Mux(infinite, common, c.sign)
-    product = steps.wire((a.significand * b.significand)[: 2 * width])
-    steps.takes("mul", width)
     # The exponent of the frame's highest bit, with the product in its place.
     above = 1 + width + _GAP - form.bias
     frame = steps.wire(a.exponent + b.exponent + above, Shape.cast(range(above - 1, above + (2 << form.exponent))))
     lower = steps.wire(frame - c.exponent)
-    product, frame, lower, top, exponent, other, negative, nan, infinite, nothing = steps.cut(
-        product, frame, lower, c.significand, c.exponent, other, negative, nan, infinite, nothing)
+    product, frame, lower, top, exponent, other, negative, nan, infinite, nothing = multiplied(
+        steps, a.significand, b.significand, frame, lower, c.significand, c.exponent, other, negative, nan, infinite,
+        nothing)
     alone = (lower < 0) | nothing
     down = Mux(alone, 0, lower)[: len(lower) - 1].as_unsigned()
     exponent = Mux(alone, exponent, frame)[: max(len(frame), form.exponent + 1)].as_unsigned()

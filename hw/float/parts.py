@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import C, Cat, Mux, Value, signed
+from amaranth.hdl import C, Cat, Mux, Shape, Value, signed
 
 from hw.float.spec import Float, FloatSpec, Rounding
 from hw.float.steps import Steps
 
-__all__ = ["Exact", "Number", "normalised", "pack", "round_exact", "round_up", "special", "unpack", "zero_of_sum"]
+__all__ = ["Exact", "Number", "exponent_shape", "normalised", "pack", "round_exact", "round_up", "special", "unpack",
+           "zero_of_sum"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ def unpack(form: Float, bits: Value, *, subnormals: bool = True) -> Number:
         magnitude = magnitude & normal.replicate(form.width - 1)
     return Number(bits[-1], Cat(exponent[0] | ~normal, exponent[1:]), Cat(kept, normal), magnitude,
                   top & ~fraction.any(), top & fraction.any())
+
+
+def exponent_shape(form: Float, more: int = 0) -> Shape:
+    """Signed, for the exponent of a normalised number, which mantissas with many zeros make smaller than any of the
+    format's; with `more` bits."""
+    return signed(max(form.exponent, form.mantissa.bit_length()) + 3 + more)
 
 
 def round_up(rounding: Rounding, sign: Value, last: Value, half: Value, rest: Value) -> Value:
@@ -102,7 +109,7 @@ def _towards(form: Float, infinite: Value) -> Value:
 
 def normalised(steps: Steps, spec: FloatSpec, form: Float, number: Number) -> tuple[Value, Value]:
     """Significand with its highest bit set, and the exponent (signed) that goes with it."""
-    shape = signed(form.exponent + 3)
+    shape = exponent_shape(form)
     if not spec.subnormals:
         return number.significand, steps.wire(number.exponent, shape)
     lead = steps.leading_zeros(number.significand)
