@@ -37,7 +37,10 @@ def add(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
     steps.takes("sub", form.exponent)
     sign, other, exponent, large, small, distance, nan, infinite = steps.cut(
         sign, other, exponent, large, small, distance, nan, infinite)
-    small = steps.sticky(small, distance, len(large) - 1)
+    distance = steps.limited(distance, len(large) - 1)
+    sign, other, exponent, large, small, distance, nan, infinite = steps.cut(
+        sign, other, exponent, large, small, distance, nan, infinite)
+    small = steps.sticky(small, distance)
     sign, other, exponent, large, small, nan, infinite = steps.cut(sign, other, exponent, large, small, nan, infinite)
     total = summed(steps, large, small, sign ^ other)
     sign, other, exponent, total, nan, infinite = steps.cut(sign, other, exponent, total, nan, infinite)

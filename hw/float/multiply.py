@@ -87,7 +87,10 @@ def multiply_add(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Va
     down = Mux(alone, 0, lower)[: len(lower) - 1].as_unsigned()
     exponent = Mux(alone, exponent, frame)[: max(len(frame), form.exponent + 1)].as_unsigned()
     steps.takes("select", len(exponent))
-    moved = steps.sticky(Cat(C(0, size - width), top), down, size - 1)
+    down = steps.limited(down, size - 1)
+    product, down, top, exponent, other, negative, nan, infinite = steps.cut(product, down, top, exponent, other,
+                                                                             negative, nan, infinite)
+    moved = steps.sticky(Cat(C(0, size - width), top), down)
     product, moved, exponent, other, negative, nan, infinite = steps.cut(product, moved, exponent, other, negative, nan,
                                                                          infinite)
     placed = Cat(C(0, _GUARD), product, C(0, width + _GAP))

@@ -117,20 +117,22 @@ def normalised(steps: Steps, spec: FloatSpec, form: Float, number: Number) -> tu
 
 
 def round_exact(steps: Steps, spec: FloatSpec, exact: Exact) -> Value:
-    """The word of format ``spec.number`` for `exact`, behind two places for registers. The significand has at least two
-    bits more than the format."""
+    """The word of format ``spec.number`` for `exact`, behind two places for registers, or three with subnormal numbers.
+    The significand has at least two bits more than the format."""
     form = spec.number
     width, extra = len(exact.significand), len(exact.significand) - form.mantissa - 1
     low = exact.exponent < 1
     least = Mux(low, C(1, signed(2)), exact.exponent)[: len(exact.exponent)]
     steps.takes("lt", len(exact.exponent))
-    shifted, zero = exact.significand, exact.zero
+    shifted, zero, sign, infinite, nan = exact.significand, exact.zero, exact.sign, exact.infinite, exact.nan
     if spec.subnormals:
-        below = Mux(low, 1 - exact.exponent, C(0, signed(2)))[: len(exact.exponent)]
-        shifted = steps.sticky(shifted, below.as_unsigned(), width - 1)
+        below = steps.wire(Mux(low, 1 - exact.exponent, C(0, signed(2)))[: len(exact.exponent)].as_unsigned())
+        shifted, below, least, sign, infinite, nan, zero = steps.cut(shifted, steps.limited(below, width - 1), least,
+                                                                     sign, infinite, nan, zero)
+        shifted = steps.sticky(shifted, below)
     else:
         zero = zero | low
-    shifted, least, sign, infinite, nan, zero = steps.cut(shifted, least, exact.sign, exact.infinite, exact.nan, zero)
+    shifted, least, sign, infinite, nan, zero = steps.cut(shifted, least, sign, infinite, nan, zero)
     rest = shifted[: extra - 1].any() if extra > 1 else C(0, 1)
     up = round_up(spec.rounding, sign, shifted[extra], shifted[extra - 1], rest)
     beyond = least >= (1 << form.exponent) - 1

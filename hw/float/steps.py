@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, log
 
 from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
 
@@ -50,15 +49,19 @@ class Steps:
         """The result behind the registers of the last place."""
         return self._delayed(self.wire(value), self._counts[-1]) if self._counts else value
 
-    def sticky(self, value: Value, distance: Value, limit: int) -> Value:
-        """`value` shifted right by up to `limit`, its lowest bit also standing for all that is shifted out."""
+    def limited(self, distance: Value, limit: int) -> Value:
+        """`distance` of a shift, or `limit` if it is larger."""
+        self.takes("lt", len(distance))
+        return self.wire(Mux(distance > limit, limit, distance)[: limit.bit_length()])
+
+    def sticky(self, value: Value, distance: Value) -> Value:
+        """`value` shifted right, its lowest bit also standing for all that is shifted out."""
         self.takes("shr", len(value))
         shifted, lost = value, C(0, 1)
-        amount = self.wire(Mux(distance > limit, limit, distance))
-        for bit in reversed(range(limit.bit_length())):
+        for bit in reversed(range(len(distance))):
             step = 1 << bit
-            lost = self.wire(lost | (amount[bit] & shifted[:step].any()))
-            shifted = self.wire(Mux(amount[bit], shifted >> step, shifted))
+            lost = self.wire(lost | (distance[bit] & shifted[:step].any()))
+            shifted = self.wire(Mux(distance[bit], shifted >> step, shifted))
         return Cat(shifted[0] | lost, shifted[1 : len(value)])
 
     def shifted_left(self, value: Value, distance: Value) -> Value:
@@ -67,14 +70,18 @@ class Steps:
         return (value << distance[: len(value).bit_length()])[: len(value)]
 
     def leading_zeros(self, value: Value) -> Value:
-        """Zeros above the highest one; the width if there is none. A tree of halves."""
-        for _ in range(ceil(log(max(2, len(value)), 2))):
-            self.takes("select", 2)
-        return self._zeros(value)
+        """Zeros above the highest one; the width if there is none. A tree of halves, filled up with ones below, in
+        which a count gets one bit more on every level."""
+        bits = len(value).bit_length()
+        for _ in range(bits):
+            self.takes("select", 8)
+        filling = (1 << bits) - len(value)
+        return self._counted(Cat(C((1 << filling) - 1, filling), value))[0]
 
-    def _zeros(self, value: Value) -> Value:
+    def _counted(self, value: Value) -> tuple[Value, Value]:
+        """Zeros above the highest one, and whether there is a one."""
         if len(value) == 1:
-            return ~value
+            return C(0, 0), value
         half = len(value) // 2
-        high, low = value[half:], value[:half]
-        return self.wire(Mux(high.any(), self._zeros(high), len(high) + self._zeros(low)))
+        (low, some_low), (high, some) = self._counted(value[:half]), self._counted(value[half:])
+        return self.wire(Cat(Mux(some, high, low), ~some)), self.wire(some | some_low)
