@@ -43,7 +43,7 @@ def multiply(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> Value:
     aligned = Mux(top, product, product << 1)[: 2 * width]
     # What is below the last bit and its half only tells whether there is something.
     kept = Cat(aligned[: width - 1].any(), aligned[width - 1 :])
-    steps.takes("select", width)
+    steps.takes("add", len(exponent))
     kept, exponent, sign, infinite, nan, zero = steps.cut(kept, exponent, sign, infinite, nan, zero)
     return round_exact(steps, spec, Exact(sign, exponent, kept, infinite, nan, zero))
 

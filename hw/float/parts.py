@@ -121,17 +121,18 @@ def round_exact(steps: Steps, spec: FloatSpec, exact: Exact) -> Value:
     The significand has at least two bits more than the format."""
     form = spec.number
     width, extra = len(exact.significand), len(exact.significand) - form.mantissa - 1
-    low = exact.exponent < 1
-    least = Mux(low, C(1, signed(2)), exact.exponent)[: len(exact.exponent)]
-    steps.takes("lt", len(exact.exponent))
+    gap = steps.wire(1 - exact.exponent, signed(len(exact.exponent) + 1))
+    normal = gap[-1]
+    least = Mux(normal, exact.exponent, C(1, signed(2)))[: len(exact.exponent)]
+    steps.takes("add", len(gap))
+    steps.takes("select", len(gap))
     shifted, zero, sign, infinite, nan = exact.significand, exact.zero, exact.sign, exact.infinite, exact.nan
     if spec.subnormals:
-        below = steps.wire(Mux(low, 1 - exact.exponent, C(0, signed(2)))[: len(exact.exponent)].as_unsigned())
-        shifted, below, least, sign, infinite, nan, zero = steps.cut(shifted, steps.limited(below, width - 1), least,
-                                                                     sign, infinite, nan, zero)
+        below = steps.limited(Mux(normal, 0, gap[:-1])[: len(gap) - 1], width - 1)
+        shifted, below, least, sign, infinite, nan, zero = steps.cut(shifted, below, least, sign, infinite, nan, zero)
         shifted = steps.sticky(shifted, below)
     else:
-        zero = zero | low
+        zero = zero | (~normal & gap.any())
     shifted, least, sign, infinite, nan, zero = steps.cut(shifted, least, sign, infinite, nan, zero)
     rest = shifted[: extra - 1].any() if extra > 1 else C(0, 1)
     up = round_up(spec.rounding, sign, shifted[extra], shifted[extra - 1], rest)

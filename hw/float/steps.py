@@ -50,9 +50,10 @@ class Steps:
         return self._delayed(self.wire(value), self._counts[-1]) if self._counts else value
 
     def limited(self, distance: Value, limit: int) -> Value:
-        """`distance` of a shift, or `limit` if it is larger."""
-        self.takes("lt", len(distance))
-        return self.wire(Mux(distance > limit, limit, distance)[: limit.bit_length()])
+        """`distance` (unsigned) of a shift in as many bits as `limit` has, all of them ones if it has more."""
+        bits = limit.bit_length()
+        self.takes("select", bits)
+        return self.wire(distance[:bits] | distance[bits:].any().replicate(bits))
 
     def sticky(self, value: Value, distance: Value) -> Value:
         """`value` shifted right, its lowest bit also standing for all that is shifted out."""
