@@ -73,7 +73,7 @@ class Design(ABC):
     """A program compiled for one target. Every answer but `simulate`'s is known without simulating."""
 
     predicts_exactly: ClassVar[bool] = True
-    """Whether `predicted_cycles` is what a run takes, to the cycle."""
+    """Whether `cycles_for` its inputs is what a run takes, to the cycle."""
 
     start_to_done_is_exact: ClassVar[bool] = False
     """Whether `predicted_start_to_done` is what a run takes, to the cycle, and no estimate."""
@@ -97,7 +97,20 @@ class Design(ABC):
     @property
     @abstractmethod
     def predicted_cycles(self) -> int:
-        """Unstalled cycles of a run."""
+        """Unstalled cycles of a run, at most."""
+
+    @property
+    def least_cycles(self) -> int:
+        """Unstalled cycles of a run at least: fewer than `predicted_cycles` where data can end a loop early."""
+        return self.predicted_cycles
+
+    def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Unstalled cycles of a run on `inputs`."""
+        return self.predicted_cycles
+
+    def start_to_done_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Clock cycles of a run on `inputs` from the start bit to done with `main_memory`."""
+        return self.predicted_start_to_done
 
     @property
     @abstractmethod
@@ -205,12 +218,18 @@ def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, s
     return [
         *rows,
         (f"start to done predicted ({kind})", str(design.predicted_start_to_done)),
-        (f"unstalled cycles predicted{'' if design.predicts_exactly else ' (model)'}", str(design.predicted_cycles)),
+        (f"unstalled cycles predicted{'' if design.predicts_exactly else ' (model)'}", _cycles_text(design)),
         ("main memory", str(design.main_memory)),
         ("lower bound", str(design.lower_bound)), ("terms of the bound", str(design.bounds)),
         ("ratio to the bound", f"{waited / design.lower_bound:.4f}{'' if run else ' (predicted)'}"),
         *((f"traffic of {name}", text) for name, text in design.array_traffic.items()),
     ]
+
+
+def _cycles_text(design: Design) -> str:
+    """The cycles of all runs."""
+    most = str(design.predicted_cycles)
+    return most if design.least_cycles == design.predicted_cycles else f"between {design.least_cycles} and {most}"
 
 
 def check_inputs(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

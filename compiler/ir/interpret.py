@@ -27,7 +27,7 @@ from compiler.ir.points import Columns, contains, enumerate_points, evaluate_map
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Fixed, Float, ProgramError
 
-__all__ = ["interpret"]
+__all__ = ["interpret", "statement_values"]
 
 Rows = np.ndarray | None
 """Numbers of some instances of a statement; None stands for all of them."""
@@ -40,16 +40,32 @@ def interpret(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, n
     Raises `ProgramError` if an input is missing, unknown, of another shape or outside its type's range, if a lookup
     leaves its table, and if all arrays together take more than the budget.
     """
+    memory = _executed(program, inputs, {})
+    return {
+        array.name: memory[array.name].reshape(array.shape).astype(array.type.dtype)
+        for array in program.outputs if not isinstance(array.type, Fixed)
+    }
+
+
+def statement_values(program: Program, inputs: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """What the instances of statement `name` compute, in lexicographic order of its iterators. Raises what `interpret`
+    does."""
+    seen = {name: np.zeros(0, storage(program.statement(name).value.type))}
+    _executed(program, inputs, seen)
+    return seen[name]
+
+
+def _executed(program: Program, inputs: Mapping[str, np.ndarray], seen: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """All arrays after the run. `seen`: statements whose values are kept there."""
     _check_names(program, inputs)
     check_array_bytes({array.name: (array.shape, array.type.width) for array in program.arrays})
     memory = {array.name: _initial(array, inputs.get(array.name)) for array in program.arrays}
     memories = MemoryState(program)
     statements = {statement.name: _Instances(program, statement, memories) for statement in program.statements}
+    for name in seen:
+        seen[name] = statements[name].kept = np.zeros(len(statements[name].times[0]), seen[name].dtype)
     _run(_Plan(program), statements, memory, dict.fromkeys(statements, None), frozenset())
-    return {
-        array.name: memory[array.name].reshape(array.shape).astype(array.type.dtype)
-        for array in program.outputs if not isinstance(array.type, Fixed)
-    }
+    return memory
 
 
 def _check_names(program: Program, inputs: Mapping[str, np.ndarray]) -> None:
@@ -85,11 +101,13 @@ def _initial(array: Array, data: np.ndarray | None) -> np.ndarray:
 
 
 class _Instances:
-    """The instances of one statement in lexicographic order of their iterators, and how to run some of them."""
+    """The instances of one statement in lexicographic order of their iterators, and how to run some of them. `kept`, if
+    there is such an array, gets the value of each."""
 
     def __init__(self, program: Program, statement: Statement, memories: MemoryState) -> None:
         self._program, self._memories = program, memories
         self.statement = statement
+        self.kept: np.ndarray | None = None
         self._tables = {table.name: table for table in program.tables}
 
     @cached_property
@@ -140,6 +158,8 @@ class _Instances:
             where = ", ".join(f"{name}={column[error.positions[0]]}" for name, column in iterators.items())
             raise ProgramError(f"{self.statement}: {error}, at {where or 'its only iteration'}") from None
         memory[self.statement.write.array][self._selected(len(self.statement.reads), rows)] = value
+        if self.kept is not None:
+            self.kept[slice(None) if rows is None else rows] = value
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
     CounterCell,
+    Exit,
     InputCell,
     LineCell,
     LoadCell,
@@ -65,6 +66,7 @@ class Pipeline(wiring.Component):
         m = Module()
         self._chains: dict[int, list[Value]] = {}
         self._walkers: dict[Walk, Walker] = {}
+        self._jump = Signal()
         lines = self._lines(m)
         accesses = self._memories(m)
         merges: list[tuple[Signal, MergeCell]] = []
@@ -101,6 +103,8 @@ class Pipeline(wiring.Component):
         for value, cell in merges:
             self._merge(m, value, cell)
         self._feed_lines(m)
+        if self.spec.exit is not None:
+            self._leave(m, self.spec.exit)
         if self.spec.traps:
             self._traps(m)
         m.d.comb += self.left.eq(Cat(self._walker(m, walk).left for walk in self.spec.ends).any())
@@ -109,10 +113,26 @@ class Pipeline(wiring.Component):
     def _walker(self, m: Module, walk: Walk) -> Walker:
         """The walker of `walk`; equal walks share one."""
         if walk not in self._walkers:
-            self._walkers[walk] = walker = Walker(walk)
+            leave = self.spec.exit if self.spec.exit and walk.last >= self.spec.exit.walk.start else None
+            self._walkers[walk] = walker = Walker(walk, leave and leave.target)
             m.submodules[f"walk{len(self._walkers)}"] = walker
             m.d.comb += [walker.start.eq(self.start), walker.en.eq(self.en)]
+            if leave:
+                m.d.comb += walker.jump.eq(self._jump)
         return self._walkers[walk]
+
+    def _leave(self, m: Module, leave: Exit) -> None:
+        """End a loop early."""
+        quiet = Signal(range(leave.quiet + 1))  # events with the flag zero, no more than count
+        enough = Signal()
+        over = self._walker(m, leave.walk).fire & ~Value.cast(self._tap(m, leave.flag)).any()
+        m.d.comb += enough.eq(over & (quiet == leave.quiet - 1))
+        with m.If(self.en):
+            m.d.sync += self._jump.eq(enough)
+            with m.If(over):
+                m.d.sync += quiet.eq(quiet + 1)
+        with m.If(self.start):
+            m.d.sync += [quiet.eq(0), self._jump.eq(0)]
 
     def _named(self, number: int, shape: ShapeLike, stage: str = "", **options: Any) -> Signal:
         """A signal of cell number `number`, called after its statement and operation."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from hw.labels import Label
 
 __all__ = [
     "BUFFER_LATENCY", "LOAD_LATENCY", "MINIMUM_LINE", "STORE_LATENCY", "TABLE_LATENCY", "BufferCell", "Cell",
-    "ComputedCell", "ConstantCell", "CounterCell", "InputCell", "Level", "LineCell", "LoadCell", "MemorySpec",
+    "ComputedCell", "ConstantCell", "CounterCell", "Exit", "InputCell", "Level", "LineCell", "LoadCell", "MemorySpec",
     "MergeCell", "OperatorCell", "OutputCell", "PipelineError", "PipelineSpec", "StoreCell", "Tap", "Walk", "Word",
 ]
 
@@ -81,6 +82,47 @@ class Walk:
         """Number of events."""
         return prod(level.trips for level in self.levels)
 
+    @property
+    def last(self) -> int:
+        """Cycle of the last event."""
+        return self.start + sum((level.trips - 1) * period for level, period in zip(self.levels, self.periods,
+                                                                                    strict=True))
+
+    @property
+    def periods(self) -> tuple[int, ...]:
+        """Cycles from one iteration of each loop to the next."""
+        found, span = [], 0
+        for level in self.levels:
+            found.append(level.gap + span)
+            span += (level.trips - 1) * found[-1]
+        return tuple(found)
+
+    def next_event(self, cycle: int) -> WalkEvent | None:
+        """The first event in `cycle` or later."""
+        rest, counters = max(0, cycle - self.start), []
+        if cycle > self.last:
+            return None
+        for level, period in reversed(tuple(zip(self.levels, self.periods, strict=True))):
+            count = min(level.trips - 1, rest // period)
+            rest -= count * period
+            counters.append(count)
+        counters = self._stepped(counters[::-1]) if rest else counters[::-1]
+        time = self.start + sum(c * period for c, period in zip(counters, self.periods, strict=True))
+        return WalkEvent(time, self._address(counters), tuple(counters))
+
+    def _stepped(self, counters: list[int]) -> list[int]:
+        """The iteration after that of `counters`."""
+        place = next(k for k, level in enumerate(self.levels) if counters[k] < level.trips - 1)
+        return [0] * place + [counters[place] + 1] + counters[place + 1:]
+
+    def _address(self, counters: Sequence[int]) -> int:
+        """The address in an iteration."""
+        address, around = self.origin, 0
+        for level, count in zip(self.levels, counters, strict=True):
+            address += _advance(level, count) + count * around
+            around += _advance(level, level.trips - 1) + (level.trips - 1) * around
+        return address % self.size
+
     def events(self) -> tuple[np.ndarray, np.ndarray]:
         """Cycles and addresses of all events, in order: what the hardware does, in numbers."""
         steps, advances = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -96,6 +138,20 @@ def _around(inner: np.ndarray, between: np.ndarray) -> np.ndarray:
     """The steps `inner` as many times as there are iterations, with those `between` iterations in between."""
     rows = np.concatenate([np.broadcast_to(inner, (len(between), len(inner))), between[:, None]], axis=1)
     return np.concatenate([rows.ravel(), inner])
+
+
+def _advance(level: Level, count: int) -> int:
+    """What the first `count` steps of a loop add to the address."""
+    whole, rest = divmod(count, len(level.deltas))
+    return whole * sum(level.deltas) + sum(level.deltas[:rest])
+
+
+class WalkEvent(NamedTuple):
+    """An event of a walk: its cycle, its address, and the iteration of each loop, innermost first."""
+
+    time: int
+    address: int
+    counters: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -274,6 +330,30 @@ class OutputCell:
     walk: Walk
 
 
+@dataclass(frozen=True)
+class Exit:
+    """A loop that ends early. In the cycle after the event of `walk` that is the `quiet`-th with `flag` zero, the
+    pipeline counts as in cycle `target`: that cycle's events are the same, and the next cycle is ``target + 1``.
+    `target` comes after all events of `walk`, a whole number of steps of it after the cycle behind each."""
+
+    flag: Tap
+    walk: Walk
+    quiet: int
+    target: int
+
+    def __post_init__(self) -> None:
+        if self.quiet < 1 or self.walk.last >= self.target or len(self.walk.levels) > 1:
+            raise PipelineError(f"a loop ends after {self.quiet} events, with cycle {self.target} as the next")
+        if any((self.target - 1 - self.walk.start) % level.gap for level in self.walk.levels):
+            raise PipelineError(f"a loop that ends goes on in cycle {self.target}, in the middle of a step")
+
+    @property
+    def most_saved(self) -> int:
+        """Cycles of a run that it saves at most."""
+        event = self.walk.start + sum((self.quiet - 1) * level.gap for level in self.walk.levels)
+        return self.target - event - 1
+
+
 ComputedCell = OperatorCell | LoadCell | StoreCell
 """Cells whose value follows from their operands, `operand_delays` cycles later."""
 
@@ -311,7 +391,8 @@ def _at_once(cell: Cell) -> Sequence[int]:
 @dataclass(frozen=True)
 class PipelineSpec:
     """A pipeline. Cells come after those that they use; the sources of merges may come later, if there is a register
-    on the way back. `memories`: those that data address. `labels`: what each cell belongs to, or none at all.
+    on the way back. `memories`: those that data address. `labels`: what each cell belongs to, or none at all. `exit`:
+    the loop that ends early.
     Raises `PipelineError` if that is not so, or without an output."""
 
     name: str
@@ -319,6 +400,7 @@ class PipelineSpec:
     tables: tuple[tuple[int, ...], ...] = ()
     labels: tuple[Label, ...] = ()
     memories: tuple[MemorySpec, ...] = ()
+    exit: Exit | None = None
 
     def __post_init__(self) -> None:
         if self.labels and len(self.labels) != len(self.cells):
@@ -371,13 +453,10 @@ class PipelineSpec:
 
     @property
     def cycles(self) -> int:
-        """Unstalled cycles of a run."""
-        return 1 + max(map(last_cycle, self.ends))
+        """Unstalled cycles of a run, at most."""
+        return 1 + max(walk.last for walk in self.ends)
 
-
-def last_cycle(walk: Walk) -> int:
-    """Cycle of the last event."""
-    span = 0
-    for level in walk.levels:
-        span += (level.trips - 1) * (level.gap + span)
-    return walk.start + span
+    @property
+    def least_cycles(self) -> int:
+        """Unstalled cycles of a run, at least."""
+        return self.cycles - (self.exit.most_saved if self.exit else 0)

@@ -16,13 +16,15 @@ class Walker(wiring.Component):
 
     `start` begins a run: the next cycle with `en` is cycle 0. `fire`: there is an event in this cycle, at `address`;
     between events `address` is that of the next. `last`: loops, innermost first, that are in their last iteration.
-    `left`: there are events to come. All depend on registers only.
+    `left`: there are events to come. All depend on registers only. With a `target`, a cycle with `jump` and `en` counts
+    as cycle number `target`, in which there is an event if there is one in this cycle.
     """
 
-    def __init__(self, walk: Walk):
-        self.walk = walk
+    def __init__(self, walk: Walk, target: int | None = None):
+        self.walk, self.target = walk, target
         super().__init__({"start": In(1), "en": In(1), "fire": Out(1), "address": Out(range(max(2, walk.size))),
-                          "last": Out(max(1, len(walk.levels))), "left": Out(1)})
+                          "last": Out(max(1, len(walk.levels))), "left": Out(1),
+                          **({} if target is None else {"jump": In(1)})})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -36,10 +38,24 @@ class Walker(wiring.Component):
             m.d.sync += wait.eq(wait - 1)
         with m.If(step):
             self._step(m, counters, wait)
+        if self.target is not None:
+            with m.If(self.en & self.jump):
+                self._go_on(m, self.target + 1, counters, wait)
         with m.If(self.start):
             m.d.sync += [self.left.eq(1), wait.eq(walk.start - 1), self.address.eq(walk.origin), self.last.eq(0)]
             m.d.sync += [counter.eq(0) for counter in counters]
         return m
+
+    def _go_on(self, m: Module, cycle: int, counters: list[Signal], wait: Signal) -> None:
+        """Be in `cycle` next."""
+        event = self.walk.next_event(cycle)
+        if event is None:
+            m.d.sync += self.left.eq(0)
+            return
+        ends = [count == level.trips - 1 for count, level in zip(event.counters, self.walk.levels, strict=True)]
+        m.d.sync += [wait.eq(event.time - cycle - 1), self.address.eq(event.address)]
+        m.d.sync += [counter.eq(count) for counter, count in zip(counters, event.counters, strict=True)]
+        m.d.sync += [end.eq(value) for end, value in zip(self.last, ends, strict=False)]
 
     def _step(self, m: Module, counters: list[Signal], wait: Signal) -> None:
         """Count: the innermost loop that is not at its end steps, those inside it start over."""

@@ -19,6 +19,7 @@ from random_c import random_function
 from random_constants import constant_function
 from random_control import control_function
 from random_data import function_data
+from random_exits import exit_function
 from random_float_c import float_function
 from random_kernels import kernel_function
 from random_language import language_function
@@ -64,6 +65,7 @@ GENERATORS: Mapping[str, Generator] = {
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
     "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
+    "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga")),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""

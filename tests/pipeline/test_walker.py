@@ -43,6 +43,32 @@ def by_loops(walk: Walk) -> list[tuple[int, int]]:
             return found
 
 
+def jumping(walk: Walk, cycle: int, target: int) -> list[tuple[int, int]]:
+    """Events in hardware of a run in which `cycle` counts as `target`."""
+    dut = Walker(walk, target)
+    events: list[tuple[int, int]] = []
+
+    async def bench(ctx):
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        ctx.set(dut.en, 1)
+        logical = 0
+        while logical < by_loops(walk)[-1][0] + 4:
+            ctx.set(dut.jump, logical == cycle)
+            if ctx.get(dut.fire):
+                events.append((logical, ctx.get(dut.address)))
+            await ctx.tick()
+            logical = (target if logical == cycle else logical) + 1
+        assert not ctx.get(dut.left)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return events
+
+
 def by_hardware(walk: Walk, runs: int = 1) -> list[list[tuple[int, int]]]:
     """Events of a few runs, with random stalls; the first runs are given up in the middle."""
     dut, chance = Walker(walk), random.Random(walk.count)
@@ -88,6 +114,24 @@ def test_hardware_is_the_model(walk):
     aborted, complete = by_hardware(walk, runs=2)
     assert complete == by_loops(walk)
     assert aborted == complete[: len(aborted)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(walks())
+def test_the_next_event_is_found_without_a_list(walk):
+    events = by_loops(walk)
+    for cycle in range(events[-1][0] + 2):
+        wanted = next((event for event in events if event[0] >= cycle), None)
+        found = walk.next_event(cycle)
+        assert found is None if wanted is None else found is not None and (found.time, found.address) == wanted
+    assert walk.last == events[-1][0]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(walks(), st.integers(0, 40), st.integers(1, 40))
+def test_hardware_goes_on_in_another_cycle(walk, cycle, more):
+    events = by_loops(walk)
+    assert jumping(walk, cycle, cycle + more) == [e for e in events if e[0] <= cycle or e[0] > cycle + more]
 
 
 def test_table_that_is_no_power_of_two_long():

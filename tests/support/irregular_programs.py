@@ -46,6 +46,8 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
                             "table": r.integers(0, 1 << 32, 256).astype(np.uint32), "crc": np.zeros(1, np.uint32)},
     "kmp": lambda r: {"pattern": np.array([1, 2, 1, 3], np.int8), "text": r.integers(1, 4, 32).astype(np.int8),
                       "failure": np.array([0, 0, 1, 0], np.int32), "matches": np.zeros(1, np.int32)},
+    "kmp_steps": lambda r: {"pattern": np.array([1, 2, 1, 3], np.int8), "text": r.integers(1, 4, 32).astype(np.int8),
+                            "failure": np.array([0, 0, 1, 0], np.int32), "matches": np.zeros(1, np.int32)},
     "first_equal": lambda r: {"x": _words(r, 32, limit=9), "wanted": _words(r, 1, limit=9), "where": _words(r, 1)},
     "merge_sort": lambda r: {"x": _words(r, 5)},
     "crs": lambda r: {"values": _words(r, 32), "columns": _words(r, 32),

@@ -15,12 +15,13 @@ from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.candidates import moved_beats
+from compiler.bind.fpga.early_exit import EarlyExit
 from compiler.bind.fpga.memory import bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
-from compiler.bind.fpga.start_to_done import start_to_done
+from compiler.bind.fpga.start_to_done import Jump, start_to_done
 from compiler.bind.page import html_page, html_table, html_text
-from compiler.ir.interpret import interpret
+from compiler.ir.interpret import interpret, statement_values
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.normalize.passes import COALESCED
@@ -43,7 +44,8 @@ _PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
     `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops
-    were. `lanes`: elements of a row that come and go at a time."""
+    were. `lanes`: elements of a row that come and go at a time. `early`: the loop that data can end early, or why one
+    that they could end makes all its iterations."""
 
     program: Program
     parts: Partition
@@ -54,6 +56,7 @@ class FpgaDesign(Design):
     transform: str = ""
     coalesced: bool = False
     lanes: int = 1
+    early: EarlyExit | str = ""
 
     @property
     def schedule(self) -> Schedule:
@@ -67,8 +70,30 @@ class FpgaDesign(Design):
 
     @property
     def predicted_cycles(self) -> int:
-        """Unstalled cycles until the last word has left the pipeline."""
+        """Unstalled cycles until the last word has left the pipeline, at most."""
         return self.system.pipeline.cycles
+
+    @property
+    def least_cycles(self) -> int:
+        """Unstalled cycles of a run that ends as early as it can."""
+        return self.system.pipeline.least_cycles
+
+    def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Unstalled cycles of a run on `inputs`. Raises `InputError`, and `ProgramError` for what they may not be."""
+        end = self._end(inputs)
+        return self.predicted_cycles if end is None else self.predicted_cycles - end.saved
+
+    def start_to_done_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Clock cycles of a run on `inputs`; see `predicted_start_to_done`. Raises as `cycles_for` does."""
+        return start_to_done(self.system, self.main_memory, self._end(inputs))
+
+    def _end(self, inputs: Mapping[str, np.ndarray]) -> Jump | None:
+        """When the loop that can end early does."""
+        if isinstance(self.early, str):
+            return None
+        data = self.parts.split(check_inputs(self.program, inputs))
+        staged = self.schedule.staged.program
+        return self.early.jump(statement_values(staged, data, self.early.statement.name))
 
     @property
     def main_memory(self) -> MainMemory:
@@ -144,6 +169,7 @@ class FpgaDesign(Design):
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         taken |= COALESCED if self.coalesced else {}
         taken |= {"lanes": str(self.lanes)}
+        taken |= {"early exit": str(self.early)} if self.early else {}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     # Running.
@@ -193,7 +219,8 @@ class FpgaDesign(Design):
     def _metadata(self) -> dict[str, Any]:
         return {
             "choices": self.choices, "predicted_start_to_done": self.predicted_start_to_done,
-            "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
+            "predicted_cycles": self.predicted_cycles, "least_cycles": self.least_cycles,
+            "lower_bound": self.lower_bound,
             "resources": self.resources,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
             "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},

@@ -11,6 +11,7 @@ from hw.pipeline.system import BUSES
 __all__ = ["Options"]
 
 _LOOPS = ("auto", "asked")
+_EXITS = ("early", "maximum")
 
 _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64),
            "clock_mhz": (1, 500)}
@@ -32,7 +33,8 @@ class Options(MemoryOptions):
     wait, operations get registers only as far as their delays (`hw.delays`) ask for them in a period of it. bus_bits:
     width of main memory, 32 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
     operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to which the design
-    that ends first is taken. passes: another pipeline in place of the target's (`compiler.passes.pipeline`).
+    that ends first is taken. exits: "early" for loops that end when the data say so, "maximum" for loops that always
+    make the most iterations. passes: another pipeline in place of the target's (`compiler.passes.pipeline`).
     """
 
     fusion_level: int | None = None
@@ -45,6 +47,7 @@ class Options(MemoryOptions):
     bus_bits: int = 64
     loops: str = "auto"
     buffer_bits: int = 1 << 21
+    exits: str = "early"
     passes: str = ""
 
     def __post_init__(self) -> None:
@@ -66,5 +69,7 @@ class Options(MemoryOptions):
             raise FpgaError(f"option buffer_bits is {self.buffer_bits!r}, must be a number from 0")
         if self.loops not in _LOOPS:
             raise FpgaError(f"option loops is {self.loops!r}, must be one of {', '.join(_LOOPS)}")
+        if self.exits not in _EXITS:
+            raise FpgaError(f"option exits is {self.exits!r}, must be one of {', '.join(_EXITS)}")
         if self.bus_bits not in BUSES:
             raise FpgaError(f"option bus_bits is {self.bus_bits!r}, must be one of {', '.join(map(str, BUSES))}")

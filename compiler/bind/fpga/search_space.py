@@ -21,6 +21,7 @@ from compiler.bind.fpga.candidates import (
     unstalled_cycles,
 )
 from compiler.bind.fpga.design import FpgaDesign
+from compiler.bind.fpga.early_exit import find_exit, with_exit
 from compiler.bind.fpga.errors import FpgaError, ManySources, SlowRecurrence
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.pipeline import Candidate, pipeline_of
@@ -124,8 +125,9 @@ class Stages:
         check_parts(parts)
         note_attempt("validation")
         validate(parts.program, chosen.built, chosen.system)
-        return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
-                          choice.coalesced, choice.lanes)
+        early = find_exit(chosen.built) if self.options.exits == "early" else ""
+        return FpgaDesign(self.program, parts, self.options, chosen.built, with_exit(chosen.system, early), 0.0,
+                          choice.directives, choice.coalesced, choice.lanes, early)
 
     def around(self, choice: Candidate, name: str) -> frozenset[str]:
         """The statements of the recurrences through statement `name`."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
+
+import numpy as np
 
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
 from hw.main_memory import MainMemory
@@ -11,7 +14,7 @@ from hw.pipeline.spec import InputCell, OutputCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["chunk_count", "start_to_done"]
+__all__ = ["Jump", "chunk_count", "start_to_done"]
 
 _TIMING = EngineTiming(first_step=0, first_job=2, asked=1, arrival=6, departure=2, end=2)
 """The first job is in the cycle after that in which the engines are reset; steps wait for the first words anyway."""
@@ -20,19 +23,37 @@ _NEXT_JOB = 4
 """Clock cycles from one chunk to the next where there are too many to look at each."""
 
 
+@dataclass(frozen=True)
+class Jump:
+    """Cycle number `cycle` counts as cycle `target`; nothing moves in those in between."""
+
+    cycle: int
+    target: int
+
+    @property
+    def saved(self) -> int:
+        """Cycles that a run is shorter."""
+        return self.target - self.cycle
+
+    def times(self, cycles: np.ndarray) -> np.ndarray:
+        """When what the schedule has in `cycles` happens."""
+        return np.where(cycles > self.cycle, cycles - self.saved, cycles)
+
+
 def chunk_count(system: SystemSpec) -> int:
     """Chunks of all streams."""
     return sum(_counts(system))
 
 
 @lru_cache(maxsize=64)
-def start_to_done(system: SystemSpec, memory: MainMemory) -> int:
-    """Clock cycles from the start bit to done."""
+def start_to_done(system: SystemSpec, memory: MainMemory, jump: Jump | None = None) -> int:
+    """Clock cycles from the start bit to done; with `jump`, of a run in which a loop ends early."""
+    last = system.pipeline.cycles - 1 - (jump.saved if jump else 0)
     if chunk_count(system) > MOST_CHUNKS:
-        return max(system.pipeline.cycles, _NEXT_JOB * max(_counts(system)))
-    inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits)
-    outputs = _timelines(system.outputs, system.pipeline.outputs, system.bus_bits)
-    return follow_streams(inputs, outputs, memory, _TIMING, system.pipeline.cycles - 1)
+        return max(last + 1, _NEXT_JOB * max(_counts(system)))
+    inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits, jump)
+    outputs = _timelines(system.outputs, system.pipeline.outputs, system.bus_bits, jump)
+    return follow_streams(inputs, outputs, memory, _TIMING, last)
 
 
 def _counts(system: SystemSpec) -> tuple[int, int]:
@@ -47,6 +68,7 @@ def _rows(stream: ArrayStream) -> Rows:
 
 
 def _timelines(streams: Iterable[ArrayStream], cells: Iterable[InputCell | OutputCell],
-               bus_bits: int) -> list[StreamTimeline]:
-    return [StreamTimeline(_rows(stream), cell.walk.events()[0], bus_bits // 8, early=True)
+               bus_bits: int, jump: Jump | None) -> list[StreamTimeline]:
+    times = jump.times if jump else lambda cycles: cycles
+    return [StreamTimeline(_rows(stream), times(cell.walk.events()[0]), bus_bits // 8, early=True)
             for stream, cell in zip(streams, cells, strict=True)]
