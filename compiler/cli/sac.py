@@ -14,14 +14,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from compiler.bind.applications import HARDWARE_PASSES
+from compiler.bind.application_forms import choose_form
+from compiler.bind.applications import Placed
 from compiler.bind.design import InputError
 from compiler.bind.registry import target
 from compiler.cli import images
 from compiler.cli.input_files import load_array
 from compiler.cli.sac_costs import print_costs
 from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
-from compiler.cli.sac_hardware import run_on_hardware
+from compiler.cli.sac_hardware import forms_table, hardware_options, run_on_hardware
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
 from compiler.frontend.sac.ddcf.graph import Port
@@ -30,11 +31,11 @@ from hw.files import write_atomic
 
 __all__ = ["run_sac"]
 
-_OTHERS = ("sizes", "include", "list", "time_passes", "explain")
+_OTHERS = ("sizes", "include", "list", "time_passes")
 """Options that mean nothing for programs of SA-C."""
 
 _HARDWARE = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "memory_latency",
-             "memory_bursts", "seed", "option", "stall_seed", "directory", "waves")
+             "memory_bursts", "seed", "option", "stall_seed", "directory", "waves", "explain")
 """Options that mean nothing for programs that run on the host."""
 
 PNM = (".pgm", ".ppm")
@@ -50,7 +51,7 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     inputs = _read_inputs(written, options)
     if options.fixed_extents or options.loops or options.target:
         written = written.with_extents({name: values.shape for name, values in inputs.items() if values.ndim})
-    program, notes = _optimised(written, options, console)
+    program, notes, placed = _prepared(written, inputs, options, console)
     paths = _output_paths(program, options.output)
     write_graphs(program, options)
     if options.report:
@@ -62,7 +63,7 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
         print_costs(program, console)
     equal, place = True, "on the host"
     if options.target:
-        held, equal = run_on_hardware(written, program, program.held(inputs), options, console)
+        held, equal = run_on_hardware(written, placed or program, program.held(inputs), options, console)
         results, place = program.results(held), f"on target {options.target} and the host"
     else:
         with console.status(f"running {program.name}"):
@@ -73,12 +74,17 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     return 0 if equal else 1
 
 
-def _optimised(written: SacProgram, options: argparse.Namespace, console: Console) -> tuple[SacProgram, list[str]]:
-    """The program after passes: for hardware some that nobody has to ask for, and what they did is for ``--report``."""
+def _prepared(written: SacProgram, inputs: Mapping[str, np.ndarray], options: argparse.Namespace, console: Console
+              ) -> tuple[SacProgram, list[str], Placed | None]:
+    """The program after passes, what these say, and for hardware its designs in the form that ends first, if no passes
+    are asked for."""
     if options.target is None or options.passes is not None or options.print_after:
-        return optimised(written, options.passes, options.print_after, console)
-    program, done = written.optimised(HARDWARE_PASSES)
-    return program, list(dict.fromkeys(map(str, done.notes)))
+        return *optimised(written, options.passes, options.print_after, console), None
+    with console.status(f"choosing a form of {written.name} for {options.target}"):
+        chosen = choose_form(written, written.held(inputs), options.target, **hardware_options(options))
+    if options.explain:
+        console.print(forms_table(chosen))
+    return chosen.program, list(chosen.notes), chosen.placed
 
 
 def _check_options(options: argparse.Namespace) -> None:

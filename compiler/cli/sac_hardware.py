@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from compiler.bind.application_forms import ChosenForm
 from compiler.bind.applications import Placed, PlacedGroup, place_application
 from compiler.bind.registry import target
 from compiler.cli.settings import UsageError, simulation_settings, target_options
@@ -21,24 +23,40 @@ from compiler.frontend.sac.dfg import LoopFate
 from compiler.frontend.sac.host_c import compile_host, run_host
 from hw.errors import SluiceError
 
-__all__ = ["run_on_hardware"]
+__all__ = ["forms_table", "hardware_options", "run_on_hardware"]
 
 
-def run_on_hardware(written: SacProgram, program: SacProgram, inputs: Sequence[np.ndarray],
+def hardware_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The target's options; passes are those of graphs."""
+    return {name: value for name, value in target_options(options).items() if name != "passes"}
+
+
+def forms_table(chosen: ChosenForm) -> Table:
+    """What was tried, and how it ended."""
+    table = Table("form", "cycles, predicted", "iterations on the host", "LUT, model", "outcome",
+                  title="forms of the program")
+    for form in chosen.tried:
+        numbers = ["" if n is None else str(n) for n in (form.cycles, form.host_iterations, form.luts)]
+        table.add_row(*map(Text, (form.name, *numbers, form.outcome)))
+    return table
+
+
+def run_on_hardware(written: SacProgram, program: SacProgram | Placed, inputs: Sequence[np.ndarray],
                     options: argparse.Namespace, console: Console) -> tuple[list[np.ndarray], bool]:
     """Print where the loops of `program`, which is `written` after passes, run on ``--target``, and simulate all of it.
+    It may have its designs already.
 
     Returns the outputs of the main graph, and whether they equal what the interpreter gives for `written`. Without a
     simulator these are the interpreter's.
     """
-    given = {name: value for name, value in target_options(options).items() if name != "passes"}
-    with console.status(f"compiling {program.name} for {options.target}"):
-        placed = place_application(program, inputs, options.target, **given)
+    with console.status(f"compiling {written.name} for {options.target}"):
+        placed = program if isinstance(program, Placed) else place_application(
+            program, inputs, options.target, **hardware_options(options))
     reference = interpret(written.module, written.main.name, inputs)
     results, equal = placed.expected, True
     if options.simulator != "none":
         settings = [simulation_settings(options, group.design) for group in placed.groups]
-        with console.status(f"simulating {program.name} ({options.simulator}; the first run builds)"):
+        with console.status(f"simulating {written.name} ({options.simulator}; the first run builds)"):
             results = placed.simulate(options.simulator, **(settings[0] if settings else {}))
     if placed.groups:
         console.print(_loops(placed, options.target))

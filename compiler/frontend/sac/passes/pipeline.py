@@ -85,6 +85,7 @@ MOST = ("inline", "tables", "inline", "cycle", "siblings", "combine", "cycle", "
 """The same with what the thesis describes besides, where it belongs."""
 
 _GROUPS = {"all": ALL, "most": MOST}
+_CYCLES = {"cycle": CYCLE, "separate": tuple(name for name in CYCLE if name != "fuse")}
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Optimised:
 def optimise(module: Module, main: str, names: Sequence[str] | None = None,
              observe: Callable[[str, Module], None] | None = None) -> Optimised:
     """`module` after the passes `names` in this order, by default `ALL`. Among them, ``cycle`` is `CYCLE` until nothing
-    changes, and ``all`` and ``most`` are `ALL` and `MOST`.
+    changes, ``separate`` the same without ``fuse``, and ``all`` and ``most`` are `ALL` and `MOST`.
 
     Every result is verified, and shown to `observe` with the name of the pass that changed something. Raises
     `ProgramError` for a pass that does not exist.
@@ -111,7 +112,7 @@ def optimise(module: Module, main: str, names: Sequence[str] | None = None,
     run = _Run(module, main, observe)
     for name in ("all",) if names is None else names:
         for each in _GROUPS.get(name, (name,)):
-            run.cycle() if each == "cycle" else run.step(each)
+            run.cycle(_CYCLES[each]) if each in _CYCLES else run.step(each)
     return Optimised(run.module, dict(run.changes), dict(run.nodes), tuple(run.rounds), tuple(run.report.notes))
 
 
@@ -127,11 +128,11 @@ class _Run:
         self.settled: dict[str, Module] = {}
         """For each pass the last module that it did not change."""
 
-    def cycle(self) -> None:
-        """`CYCLE` until nothing changes: passes make nodes fewer or simpler, or loops fewer."""
+    def cycle(self, names: Sequence[str]) -> None:
+        """`names` until nothing changes: passes make nodes fewer or simpler, or loops fewer."""
         for number in range(1, _MOST_ROUNDS + 1):
             before = self.module
-            for name in CYCLE:
+            for name in names:
                 self.step(name)
             if self.module == before:
                 self.rounds.append(number)
@@ -141,7 +142,8 @@ class _Run:
     def step(self, name: str) -> None:
         """One pass."""
         if name not in PASSES:
-            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, all, most")
+            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, separate, all, "
+                               "most")
         if self.settled.get(name) is self.module:
             return
         after = PASSES[name].run(self.module, self.main, self.report)

@@ -61,7 +61,8 @@ def lower_loops(name: str, bindings: Sequence[LoopBinding]) -> Program:
     arrays = tuple(_array(held, role) for role, held in (enter | inner | made).values())
     statements = tuple(s for writer in writers for s in writer.statements)
     rank = max(len(statement.iterators) for statement in statements)
-    times = [text for writer in writers for text in writer.times(rank)]
+    most = 1 + max(len(writer.statements) for writer in writers)
+    times = [text for writer in writers for text in writer.times(rank, most)]
     tables = {table.name: table for writer in writers for table in writer.memories.tables.values()}
     memories = tuple(memory for writer in writers for memory in writer.memories.memories)
     program = Program(name, arrays, tuple(tables.values()), statements, isl.UnionMap(f"{{ {'; '.join(times)} }}"), (),
@@ -116,23 +117,22 @@ class _Loop:
                         found[self.dfg.inputs[operand.number].name] = node
         return [found[f"out{n}.address"] for n in range(len(self.binding.results))]
 
-    def times(self, rank: int) -> list[str]:
-        """Each statement's time for `rank` loops: the phase, what is before all iterations in its order, and the
-        iterators; behind those of the loops around whether it begins or ends the loop, last its place."""
+    def times(self, rank: int, most: int) -> list[str]:
+        """Each statement's time in the 2d+1 form for `rank` loops, where no loop has more than `most` statements: in
+        front of the iterators what comes before all iterations, these, and what comes behind; behind those of the loops
+        around the same of what begins and ends the loop; last the place in an iteration."""
         found = []
         for name, phase, place, names in self._times:
-            row: list[object] = [part for iterator in names for part in (iterator, 0)]
-            kept = self.kept
-            if phase in ("before", "behind") or (not kept and phase != "iteration"):
-                row = [3 * self.number + (0 if phase in ("before", "start") else 2), place, *row]
-            else:
-                row[-1] = place
-                if kept:
-                    row[2 * kept - 1:] = [("start", "iteration", "end").index(phase), *row[2 * kept:]]
-                    row += [] if phase == "iteration" else [place]
-                row = [3 * self.number + 1, 0, *row]
-            row += [0] * (2 * rank + 2 - len(row))
-            found.append(f"{name}[{', '.join(names)}] -> [{', '.join(map(str, row))}]")
+            places = [0] * (len(names) + 1)
+            places[0] = most
+            at = {"before": place, "start": place, "iteration": most}.get(phase, most + 1 + place)
+            places[0 if phase in ("before", "behind") else self.kept] = at
+            if phase == "iteration":
+                places[-1] = place
+            places[0] += self.number * (2 * most + 2)
+            row = [part for pair in zip(map(str, places), (*names, ""), strict=True) for part in pair][:-1]
+            row += ["0"] * (2 * (rank - len(names)))
+            found.append(f"{name}[{', '.join(names)}] -> [{', '.join(row)}]")
         return found
 
     # Statements.
