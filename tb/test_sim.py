@@ -16,7 +16,7 @@ import pytest
 from hw.sim.bench import BenchFailure, run_bench
 from hw.sim.build import BuildError, BuildRequest, build
 from hw.sim.faults import Fault, JobError, parse_fault
-from hw.sim.process import SimulationError
+from hw.sim.process import SimulationError, last_line, run_driver
 from hw.sim.simulate import NO_STALLS, Job, SimulationTimeout, StallProfile, prepare, run_job
 from hw.sim.toolchain import SIMULATORS, waveform_kind
 
@@ -252,6 +252,12 @@ def test_sources_that_do_not_parse(simulator):
 def test_missing_submodules_are_named(simulator):
     with pytest.raises(BuildError, match=r"rejected the sources: .*absent"):
         build(BuildRequest({"top.v": "module top(input a);\n  absent x(a);\nendmodule\n"}, "top", simulator))
+
+
+def test_a_driver_that_fails_says_why(simulator, tmp_path):
+    (tmp_path / "job.json").write_text("[]")
+    log = run_driver(prepare(copy(simulator)), tmp_path, "hw.sim.local_driver", seconds=60)
+    assert last_line(log) == "driver failed: AttributeError: the simulation shows no finished in sluice_tb"
 
 
 def test_concurrent_builds_share_one(monkeypatch, tmp_path):

@@ -53,7 +53,7 @@ class SimulationTimeout(SimulationError):
 def explain_failure(
     report: Mapping[str, Any], top: str, seed: int, limit: int, explain: Callable[[Mapping[str, int]], str] | None
 ) -> None:
-    """Raise the error that `report` (of `hw.sim.cocotb_job`) calls for, or return if the run succeeded."""
+    """Raise the error that `report` (of `hw.sim.job_driver`) calls for, or return if the run succeeded."""
     problem = report["problem"]
     if problem is None:
         return

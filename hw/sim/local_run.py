@@ -13,12 +13,12 @@ import numpy as np
 
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout
-from hw.sim.process import SimulationError, run_simulation
+from hw.sim.process import SimulationError, last_line, run_driver
 
 __all__ = ["LocalJob", "LocalResult", "run_local"]
 
 _TOP = "sluice_local"
-_DRIVER = "hw.sim.cocotb_local"
+_DRIVER = "hw.sim.local_driver"
 _SHORT = 100_000
 
 
@@ -96,12 +96,10 @@ def _run(job: LocalJob, built: Build, folder: Path) -> dict[str, int]:
     longest = max(map(len, job.memories))
     settings = [f"limit={job.cycle_limit}", f"stall={round(255 * job.stall)}", f"memory_seed={job.seed & 0xFFFF:x}",
                 f"memory_last={longest - 1}"]
-    outcome = run_simulation(built, folder, [_DRIVER], plusargs=settings, search=[Path(__file__).parents[2]],
-                             seconds=job.timeout_seconds)
+    log = run_driver(built, folder, _DRIVER, plusargs=settings, seconds=job.timeout_seconds)
     report = folder / "report.json"
     if not report.is_file():
-        problem = next((text for _, text in outcome.tests if text), "no report")
-        raise SimulationError(f"simulation of '{job.top}' failed: {problem}")
+        raise SimulationError(f"simulation of '{job.top}' failed: {last_line(log)}")
     found = json.loads(report.read_text())
     if found["expired"]:
         raise SimulationTimeout(f"machine '{job.top}' was not done after {job.cycle_limit} cycles, "

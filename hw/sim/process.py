@@ -1,4 +1,4 @@
-"""Running a built simulation with cocotb inside it."""
+"""Running a built simulation with Python inside it: cocotb tests, or a driver of ours."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from xml.etree import ElementTree
 
 from hw.errors import SluiceError
 from hw.sim.build import Build
+from hw.sim.driver import FAILED, LIBRARY
 from hw.sim.toolchain import SimulatorMissing
 
-__all__ = ["Outcome", "SimulationError", "run_simulation"]
+__all__ = ["Outcome", "SimulationError", "last_line", "run_driver", "run_simulation"]
 
 
 _LAUNCH = Path(__file__).with_name("launch.py")
+_ROOT = Path(__file__).parents[2]
 
 
 class SimulationError(SluiceError):
@@ -50,11 +52,22 @@ def run_simulation(
     when the simulation ends without a report.
     """
     report = folder / "results.xml"
-    variables = _environment(build, modules, search, report) | dict(environment or {})
+    variables = _environment(build, search) | _cocotb(build, modules, report) | dict(environment or {})
     log = _execute(_command(build, plusargs), folder, variables, seconds)
     if not report.is_file():
-        raise SimulationError(f"the simulation ended without a report: {_last_line(log)}")
+        raise SimulationError(f"the simulation ended without a report: {last_line(log)}")
     return Outcome(_read_report(report), log)
+
+
+def run_driver(build: Build, folder: Path, module: str, *, plusargs: Sequence[str] = (), seconds: float) -> str:
+    """Run `build` in `folder` with the driver `module`, whose function ``run`` calls `hw.sim.driver.start`; returns
+    everything that was printed.
+
+    `plusargs` come without their plus sign. Raises `SimulationError` after `seconds` of wall-clock time.
+    """
+    interface = _interface().partition(",")[0]
+    variables = _environment(build, [_ROOT]) | {LIBRARY: interface, "PYGPI_USERS": f"{module}:run"}
+    return _execute(_command(build, plusargs), folder, variables, seconds)
 
 
 def _command(build: Build, plusargs: Sequence[str]) -> list[str]:
@@ -70,30 +83,42 @@ def _command(build: Build, plusargs: Sequence[str]) -> list[str]:
     return [sys.executable, str(_LAUNCH), str(build.executable), *tracing, *arguments]
 
 
-def _environment(build: Build, modules: Sequence[str], search: Iterable[Path], report: Path) -> dict[str, str]:
+def _environment(build: Build, search: Iterable[Path]) -> dict[str, str]:
     return os.environ | {
-        "COCOTB_ANSI_OUTPUT": "0",
-        "COCOTB_RANDOM_SEED": "0",
-        "COCOTB_RESULTS_FILE": str(report),
-        "COCOTB_TEST_MODULES": ",".join(modules),
         "COCOTB_TOPLEVEL": build.top,
-        # Writes then take effect as the simulator schedules them; Icarus does not do that reliably.
-        "COCOTB_TRUST_INERTIAL_WRITES": "1" if build.simulator == "verilator" else "0",
         "GPI_USERS": _gpi_users(build.simulator),
         "PYGPI_PYTHON_BIN": sys.executable,
-        # cocotb has pytest rewrite the assertions of benches, which needs none of its plugins: half of the start.
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": os.pathsep.join([*map(str, search), *(entry for entry in sys.path if entry)]),
         "TOPLEVEL_LANG": "verilog",
     }
 
 
+def _cocotb(build: Build, modules: Sequence[str], report: Path) -> dict[str, str]:
+    """What cocotb's regression reads."""
+    return {
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_RANDOM_SEED": "0",
+        "COCOTB_RESULTS_FILE": str(report),
+        "COCOTB_TEST_MODULES": ",".join(modules),
+        # Writes then take effect as the simulator schedules them; Icarus does not do that reliably.
+        "COCOTB_TRUST_INERTIAL_WRITES": "1" if build.simulator == "verilator" else "0",
+        # cocotb has pytest rewrite the assertions of benches, which needs none of its plugins: half of the start.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+
+
 def _gpi_users(simulator: str) -> str:
     """What cocotb's simulator side loads: its Python side, below Icarus preceded by Python itself."""
+    users = [_interface()]
+    return ";".join(users if simulator == "verilator" else [_python_library(), *users])
+
+
+@functools.cache
+def _interface() -> str:
+    """The library that is cocotb's simulator interface, and its entry point."""
     from cocotb_tools.config import pygpi_entry_point
 
-    users = [pygpi_entry_point()]
-    return ";".join(users if simulator == "verilator" else [_python_library(), *users])
+    return pygpi_entry_point()
 
 
 @functools.cache
@@ -131,6 +156,8 @@ def _read_report(path: Path) -> tuple[tuple[str, str | None], ...]:
     return tuple(tests)
 
 
-def _last_line(log: str) -> str:
+def last_line(log: str) -> str:
+    """What a simulation said at its end."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
+    reasons = [line for line in lines if line.startswith(FAILED)]
+    return (reasons or lines or ["no output"])[-1]

@@ -1,7 +1,7 @@
 """Co-simulation of one complete design: load memory, write registers, wait for the interrupt, read back.
 
 `run_job` is what a compiled design's ``simulate`` and the end-to-end benches share. Arrays travel in files that the
-memory model reads and writes in bulk, register accesses are one cocotb trigger each, and nothing in Python happens
+memory model reads and writes in bulk, register accesses are one event each, and nothing in Python happens
 per cycle while a design runs.
 """
 
@@ -23,7 +23,7 @@ from hw.main_memory import MOST_BURSTS
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout, explain_failure
 from hw.sim.faults import Fault, JobError
-from hw.sim.process import SimulationError, run_simulation
+from hw.sim.process import SimulationError, last_line, run_driver
 from hw.sim.testbench import TESTBENCH_TOP, make_testbench
 
 __all__ = [
@@ -44,7 +44,7 @@ _MINIMUM_BYTES = 4096
 # Memories of up to so many words (256 KiB) differ in where they end, and share a build.
 _SHARED_WORDS = 1 << 15
 _BANDWIDTHS = ("separate", "shared")
-_DRIVER = "hw.sim.cocotb_job"
+_DRIVER = "hw.sim.job_driver"
 _SHORT = 100_000
 
 
@@ -254,13 +254,9 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
     (folder / "job.json").write_text(json.dumps(order))
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    outcome = run_simulation(
-        built, folder, [_DRIVER], plusargs=_plusargs(job, seed), seconds=job.timeout_seconds,
-        search=[Path(__file__).parents[2]], environment={"COCOTB_REWRITE_ASSERTION_FILES": ""},
-    )  # fmt: skip
+    log = run_driver(built, folder, _DRIVER, plusargs=_plusargs(job, seed), seconds=job.timeout_seconds)
     if not report.is_file():
-        problem = next((text for _, text in outcome.tests if text), "no report")
-        raise SimulationError(f"simulation of '{job.top}' failed (seed {seed:#x}): {problem}")
+        raise SimulationError(f"simulation of '{job.top}' failed (seed {seed:#x}): {last_line(log)}")
     return json.loads(report.read_text())
 
 

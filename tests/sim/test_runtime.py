@@ -27,7 +27,7 @@ def compile_with(request: BuildRequest, work: Path) -> list[str]:
     with mock.patch("hw.sim.compile._run", side_effect=recipe._run) as run:
         compile_sources(work, request, toolchain, None, cache_folder() / "runtimes")
     [made] = [call.args for call in run.call_args_list if call.args[0][0] == "make"]
-    for product in ("Vtop__ALL.o", "Vtop__ALL.a", "simulation.so"):
+    for product in ("sluice_part0.o", "Vtop__ALL.a", "simulation.so"):
         (work / product).unlink()
     listed = subprocess.run([*made[0], "-n"], cwd=work, capture_output=True, text=True, check=True)
     return listed.stdout.splitlines()
@@ -75,7 +75,7 @@ def test_a_design_of_one_file_has_precompiled_headers_too(tmp_path):
     source = "module counter(input clk, output reg [3:0] count); always @(posedge clk) count <= count + 1; endmodule"
     request = BuildRequest({"counter.v": source}, "counter", short=True)
     commands = compile_with(request, tmp_path / "first") + compile_with(request, tmp_path / "second")
-    compiled = [command for command in commands if "Vtop__ALL.cpp" in command]
+    compiled = [command for command in commands if "sluice_part0.cpp" in command]
     assert len(compiled) == 2 and all("-include sluice_library.h.fast " in command for command in compiled)
     assert sum("c++-header" in command for command in commands) <= 1
 

@@ -1,4 +1,4 @@
-"""The cocotb side of a job: runs inside the simulator, in the job's folder, as `job.json` there says.
+"""The Python side of a job: runs inside the simulator, in the job's folder, as `job.json` there says.
 
 It writes `report.json`: ``problem`` is None, ``"access"`` (a register access failed), ``"violation"`` (AXI protocol)
 or ``"timeout"``; the other entries are described in `hw.sim.simulate` and `hw.sim.diagnosis`.
@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import cocotb
-from cocotb.triggers import FallingEdge, RisingEdge
+from hw.sim.driver import Signal, start
 
-__all__ = ["job"]
+__all__ = ["run"]
 
 _STATUS = ("served", "refused", "hung")
 
@@ -28,7 +27,7 @@ class _AccessFailed(Exception):
 class _Registers:
     """The design's control registers, through the harness's AXI4-Lite manager: one trigger per access."""
 
-    def __init__(self, harness: Any) -> None:
+    def __init__(self, harness: Signal) -> None:
         self._harness = harness
         self._toggle = 0
 
@@ -37,26 +36,30 @@ class _Registers:
 
     async def read(self, address: int) -> int:
         await self._access(address, 0, write=False)
-        return _number(self._harness.answer_data)
+        return self._harness.answer_data.number
 
     async def _access(self, address: int, value: int, *, write: bool) -> None:
         harness = self._harness
         # The harness samples on the rising edge, so changes go in while the clock is low.
-        await FallingEdge(harness.clk)
+        await harness.clk.falls
+        await harness.writable
         self._toggle ^= 1
-        harness.access_address.value = address
-        harness.access_data.value = value
-        harness.is_write.value = int(write)
-        harness.request.value = self._toggle
-        await harness.served.value_change
-        await FallingEdge(harness.clk)
-        if status := _number(harness.answer_status):
+        harness.access_address.set(address)
+        harness.access_data.set(value)
+        harness.is_write.set(int(write))
+        harness.request.set(self._toggle)
+        await harness.served.changes
+        await harness.clk.falls
+        if status := harness.answer_status.number:
             raise _AccessFailed(address, write, status)
 
 
-@cocotb.test()
-async def job(tb: Any) -> None:
+def run() -> None:
     """Run the job of the current folder and leave its report there."""
+    start(_drive)
+
+
+async def _drive(tb: Signal) -> None:
     order = json.loads(Path("job.json").read_text())
     began = time.perf_counter()
     report = await _run(tb.harness, order)
@@ -66,33 +69,35 @@ async def job(tb: Any) -> None:
     temporary.replace("report.json")
 
 
-async def _run(harness: Any, order: dict[str, Any]) -> dict[str, Any]:
+async def _run(harness: Signal, order: dict[str, Any]) -> dict[str, Any]:
     registers = _Registers(harness)
-    await FallingEdge(harness.rst)
+    await harness.rst.falls
     try:
         for address, value in order["writes"]:
             await registers.write(address, value)
         seconds = await _wait(harness)
         report = _counters(harness) | {"run_seconds": seconds}
-        if _number(harness.violation):
+        if harness.violation.number:
             return report | {"problem": "violation"}
-        if _number(harness.expired):
+        if harness.expired.number:
             return report | {"problem": "timeout", "status": await _status(registers, order["status"])}
         report["registers"] = [await registers.read(address) for address in order["reads"]]
     except _AccessFailed as failure:
         return _counters(harness) | {"problem": "access", "access": failure.report}
     if order["dump"]:
-        harness.dump.value = 1
-        await RisingEdge(harness.dumped)
+        await harness.writable
+        harness.dump.set(1)
+        await harness.dumped.rises
     return report | {"problem": None}
 
 
-async def _wait(harness: Any) -> float:
+async def _wait(harness: Signal) -> float:
     """Until the interrupt, the cycle limit or a protocol violation; returns the seconds that it took."""
     began = time.perf_counter()
-    harness.watching.value = 1
-    await RisingEdge(harness.finished)
-    await FallingEdge(harness.clk)
+    await harness.writable
+    harness.watching.set(1)
+    await harness.finished.rises
+    await harness.clk.falls
     return time.perf_counter() - began
 
 
@@ -107,20 +112,14 @@ async def _status(registers: _Registers, names: dict[str, int]) -> dict[str, int
     return values
 
 
-def _counters(harness: Any) -> dict[str, Any]:
+def _counters(harness: Signal) -> dict[str, Any]:
     return {
-        "cycles": _number(harness.ended) - _number(harness.written),
-        "total_cycles": _number(harness.cycle),
-        "violation": _number(harness.violation),
-        "struck": _number(harness.struck),
-        "channels": _number(harness.channels),
-        "outstanding": _number(harness.outstanding),
-        "read_beats": _number(harness.read_beats),
-        "write_beats": _number(harness.write_beats),
+        "cycles": harness.ended.number - harness.written.number,
+        "total_cycles": harness.cycle.number,
+        "violation": harness.violation.number,
+        "struck": harness.struck.number,
+        "channels": harness.channels.number,
+        "outstanding": harness.outstanding.number,
+        "read_beats": harness.read_beats.number,
+        "write_beats": harness.write_beats.number,
     }
-
-
-def _number(signal: Any) -> int:
-    """The signal's value; undefined bits count as zero, so that a report can always be written."""
-    bits = str(signal.value)
-    return int("".join(bit if bit in "01" else "0" for bit in bits), 2)
