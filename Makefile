@@ -54,7 +54,7 @@ endif
 $(STAMP): pyproject.toml | prerequisites
 	@$(RUN) -c '' 2>/dev/null || rm -rf $(VENV)
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[simulation,pnr,halide,board,development]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[simulation,pnr,halide,onnx,board,development]'
 	@touch $@
 
 prerequisites:

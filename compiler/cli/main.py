@@ -20,13 +20,14 @@ from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
+from compiler.cli.network import is_chain, run_chain, without_designs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
 from compiler.cli.pass_output import ListPasses, show_attempts, show_passes
 from compiler.cli.sac import run_sac
 from compiler.cli.settings import UsageError, read_settings, simulation_settings, target_options
 from compiler.cli.sizes import SizedCommand
 from compiler.cli.vector import run_vector
-from compiler.frontend.apps import applications, load, sac_applications
+from compiler.frontend.apps import MODEL, applications, load, sac_applications
 from compiler.frontend.c_scop import list_functions, load_c
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.hints import Hint, find_hints
@@ -150,6 +151,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     options.target = options.target or _TARGET
     if options.hardware:
         options.target = load_hardware(options.hardware).target
+    if options.app.endswith(MODEL) and is_chain(options):
+        return run_chain(options, console)
     sized = SizedCommand(options, target_options(options)) if options.sizes else None
     if sized and not sized.chosen:
         return sized.run(console)
@@ -221,7 +224,7 @@ def _inputs(options: argparse.Namespace, program: Program) -> dict[str, np.ndarr
 
 def _load(options: argparse.Namespace) -> Program | ArrayProgram:
     """The application; for the vector processor those of parallel arrays come first."""
-    parameters = read_settings("--set", options.set)
+    parameters = without_designs(options) if options.app.endswith(MODEL) else read_settings("--set", options.set)
     if options.function or options.include:
         return load_c(_c_file(options), function=options.function, folders=options.include, **parameters)
     return load_any(options.app, **parameters) if options.target == "vector" else load(options.app, **parameters)

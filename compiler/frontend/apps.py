@@ -1,8 +1,8 @@
 """Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop.
 
 ``FILE.py:NAME`` is a file with another function. In place of a program it may return a pipeline of the package
-`halide`; a file may also define a Generator of that package, or be a pipeline that it has serialised. A Python
-application is executed, with all rights of whoever compiles it; a C application is only parsed.
+`halide`; a file may also define a Generator of that package, or be a pipeline that it has serialised, or an ONNX model.
+A Python application is executed, with all rights of whoever compiles it; others are only parsed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from typing import Any, TypeVar
 
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.halide import files as halide_files
+from compiler.frontend.onnx import load_network
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
 
-__all__ = ["SHIPPED", "applications", "built", "import_application", "is_file_name", "load", "sac_applications",
-           "shipped"]
+__all__ = ["MODEL", "SHIPPED", "applications", "built", "import_application", "is_file_name", "load",
+           "sac_applications", "shipped"]
 
 _Built = TypeVar("_Built")
+
+MODEL = ".onnx"
+"""The ending of files with an ONNX model."""
 
 SHIPPED = (Path(__file__).resolve().parents[2] / "sluice" / "apps").resolve()
 """Folder of the applications that come with the project: in a checkout ``apps``, where a link leads; in an installed
@@ -68,12 +72,14 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
         return load_c(path, **parameters)
     if path.suffix == halide_files.SERIALISED:
         return halide_files.load_serialised(path, parameters)
+    if path.suffix == MODEL:
+        return load_network(path, **parameters).program
     return built(path, parameters, Program, function)
 
 
 def is_file_name(text: str) -> bool:
     """Whether `text` names a file, with or without a function, and not an application."""
-    return _split(text)[0].endswith((".py", ".c", halide_files.SERIALISED))
+    return _split(text)[0].endswith((".py", ".c", halide_files.SERIALISED, MODEL))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from compiler.ir.types import ProgramError
 
-__all__ = ["check_name", "fresh_name"]
+__all__ = ["check_name", "fresh_name", "legal_name"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _RESERVED = re.compile(
@@ -31,3 +31,10 @@ def fresh_name(name: str, taken: Iterable[str]) -> str:
     while name in used:
         name += "_"
     return name
+
+
+def legal_name(text: str) -> str:
+    """An identifier that isl can take, `text` itself if it is one."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", text)
+    plain = plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
+    return f"{plain}_" if _RESERVED.fullmatch(plain) else plain

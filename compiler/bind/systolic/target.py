@@ -18,10 +18,13 @@ from compiler.ir.verify import verify
 from compiler.sched.space_time import LargeIterationError, SpaceTimeError
 from hw.errors import SluiceError
 
-__all__ = ["PLACE", "Options", "compile_program"]
+__all__ = ["ONE_KERNEL", "PLACE", "Options", "compile_program"]
 
 PLACE = "the systolic array"
 """What results call the target."""
+
+ONE_KERNEL = True
+"""Of several layers, each is a design of its own."""
 
 
 def compile_program(program: Program, options: Options) -> Design:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compiler.ir.names import check_name, fresh_name
-from compiler.ir.types import ProgramError
+from compiler.ir.names import fresh_name, legal_name
 
 __all__ = ["legal_names", "plain"]
 
@@ -21,16 +20,7 @@ def legal_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, st
     used = set(taken)
     found: dict[str, str] = {}
     for name in names:
-        found[name] = fresh_name(_legal(name), used)
+        found[name] = fresh_name(legal_name(plain(name)), used)
         used.add(found[name])
     return found
 
-
-def _legal(name: str) -> str:
-    text = re.sub(r"[^A-Za-z0-9_]", "_", plain(name))
-    text = text if re.match(r"[A-Za-z_]", text) else f"_{text}"
-    try:
-        check_name(text, "name")
-    except ProgramError:
-        return f"{text}_"
-    return text
