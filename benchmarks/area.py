@@ -228,7 +228,8 @@ def _implement(
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:
     names = ("lut", "ff", "block_ram", "multipliers", "lut_ram")
-    return {name: getattr(area, name) for name in names} | {"mhz": round(speed.mhz or 0.0, 2)}
+    critical = {"critical": speed.critical} if speed.critical and not speed.met else {}
+    return {name: getattr(area, name) for name in names} | {"mhz": round(speed.mhz or 0.0, 2)} | critical
 
 
 @reports_errors

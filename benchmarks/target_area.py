@@ -25,7 +25,7 @@ from hw.fabric.spec import TileKind
 from hw.pipeline.system import SYSTEM_MODULE as PIPELINE
 from hw.systolic.system import SYSTEM_MODULE as SYSTOLIC
 
-__all__ = ["PARTS", "design_area", "design_mhz"]
+__all__ = ["PARTS", "design_area", "design_mhz", "generated_subject"]
 
 _COUNTS = ("lut", "ff", "block_ram", "lut_ram", "multipliers")
 _GENERATED: Mapping[type[Design], str] = {StreamDesign: DATAFLOW, FpgaDesign: PIPELINE, SystolicDesign: SYSTOLIC}
@@ -38,14 +38,14 @@ class AreaError(SluiceError):
 
 def design_area(design: Design) -> dict[str, Any]:
     """Cells by yosys for an ECP5 (see `yosys_area`), or those of the machine. Raises `PnrError`, `AreaError`."""
-    subject = _subject(design)
+    subject = generated_subject(design)
     return yosys_area(subject) if subject else _machine_area(design)
 
 
 def design_mhz(design: Design) -> dict[str, Any]:
     """``mhz`` on an ECP5-85, routed, or that of the machine. What `benchmarks.dataflow` has measured of the same
     hardware is not measured again. Raises `PnrError`, `AreaError`."""
-    subject = _subject(design)
+    subject = generated_subject(design)
     if subject is None:
         return _machine_mhz(design)
     known = [row for row in read_results("dataflow").get("area", {}).values() if row.get("sources") == subject.digest]
@@ -57,7 +57,7 @@ PARTS: Mapping[str, Callable[[Design], dict[str, Any]]] = {"area": design_area, 
 """What can be measured of a design beside its cycles."""
 
 
-def _subject(design: Design) -> Subject | None:
+def generated_subject(design: Design) -> Subject | None:
     """A design's own hardware, if it has some."""
     for kind, module in _GENERATED.items():
         if isinstance(design, kind):

@@ -64,7 +64,8 @@ class Figures:
 
     `lut`: 4-input LUTs, those used as carry chains and small memories included. `ff`: flip-flops. `block_ram`: 18 Kbit
     blocks. `multipliers`: 18x18. `lut_ram`: 16x4 memories. `mhz`: of the slowest clock after routing, None without a
-    path from register to register. `target_mhz`: what was asked of it. `device` available units by the same names.
+    path from register to register. `target_mhz`: what was asked of it. `available`: units of the device by the same
+    names. `critical`: the cells at both ends of the slowest path, as nextpnr calls them.
     """
 
     lut: int
@@ -75,6 +76,7 @@ class Figures:
     mhz: float | None
     target_mhz: float | None
     available: Mapping[str, int]
+    critical: str = ""
 
     @property
     def met(self) -> bool:
@@ -105,10 +107,22 @@ def read_report(path: Path) -> Figures:
         used = {name: report["utilization"].get(cell, {}).get("used", 0) for name, cell in _CELLS.items()}
         available = {name: report["utilization"].get(cell, {}).get("available", 0) for name, cell in _CELLS.items()}
         clocks = [(clock["achieved"], clock["constraint"]) for clock in report["fmax"].values()]
+        critical = _slowest_path(report)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PnrError(f"nextpnr wrote no usable report: {error}") from error
     mhz, target = min(clocks, key=lambda clock: clock[0] / clock[1], default=(None, None))
-    return Figures(**used, mhz=mhz, target_mhz=target, available=available)
+    return Figures(**used, mhz=mhz, target_mhz=target, available=available, critical=critical)
+
+
+def _slowest_path(report: Mapping[str, Any]) -> str:
+    """The ends of the path with the greatest delay among a report's critical ones; empty if none is within a clock."""
+    found: list[tuple[float, str]] = []
+    for critical in report.get("critical_paths", ()):
+        steps = critical.get("path", ())
+        if steps and critical.get("from") == critical.get("to"):
+            ends = f"{steps[0]['from']['cell']} to {steps[-1]['to']['cell']}"
+            found.append((sum(step["delay"] for step in steps), ends))
+    return max(found, default=(0.0, ""))[1]
 
 
 def find_tool(name: str) -> list[str]:

@@ -112,6 +112,15 @@ REPORT = {
         "DP16KD": {"used": 1, "available": 8},
         "MULT18X18D": {"used": 2, "available": 4},
     },
+    "critical_paths": [
+        {"from": "posedge a", "to": "posedge a", "path": [
+            {"delay": 0.5, "from": {"cell": "counter[0]"}, "to": {"cell": "counter[0]"}},
+            {"delay": 24.5, "from": {"cell": "counter[0]"}, "to": {"cell": "full"}},
+        ]},
+        {"from": "<async>", "to": "posedge a", "path": [
+            {"delay": 99.0, "from": {"cell": "pin"}, "to": {"cell": "full"}},
+        ]},
+    ],
     "fmax": {"a": {"achieved": 80.0, "constraint": 25.0}, "b": {"achieved": 40.0, "constraint": 50.0}},
 }
 
@@ -123,6 +132,7 @@ def test_read_report(tmp_path):
     assert (figures.lut, figures.ff, figures.block_ram, figures.multipliers, figures.lut_ram) == (10, 20, 1, 2, 0)
     assert (figures.mhz, figures.target_mhz, figures.met) == (40.0, 50.0, False)
     assert figures.available["block_ram"] == 8
+    assert figures.critical == "counter[0] to full"
     path.write_text("[]")
     with pytest.raises(PnrError, match=r"^nextpnr wrote no usable report: "):
         read_report(path)

@@ -157,3 +157,16 @@ def test_tile_loops_that_a_program_of_one_instance_does_not_have(memory: str) ->
         compiler.compile(function("const short a[8], short y[1]", "y[0] = a[1] + a[2];"), memory=memory, tile_depth=1)
     assert str(error.value) == ("1 tile loops were asked for, but statements share 0 independent outer loops (not "
                                 "counting the innermost)")
+
+
+ADDRESSED = {"y[i] = t[x[i] & 7];": "reads 't'", "t[x[i] & 7] = i;": "writes 't'", "t[x[i] & 7] += 3;": "reads 't'"}
+
+
+@pytest.mark.parametrize("body", ADDRESSED)
+def test_places_that_depend_on_data_name_the_targets_that_take_them(body: str) -> None:
+    program = function("const short x[8], short t[8], short y[8]", f"for (int i = 0; i < 8; i++) {body}")
+    with pytest.raises(SluiceError) as error:
+        compiler.compile(program, target="cgra")
+    assert re.fullmatch(rf"statement 'S\d' \(f\.c:4\) {ADDRESSED[body]} at a place that depends on data: target cgra "
+                        r"has affine addresses only; with others: dataflow, fpga, vector; or loop over all indices .*",
+                        str(error.value))
