@@ -11,9 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.bind.bounds import Bounds, Traffic, program_traffic
+from compiler.bind.host_interface import NoDriver
 from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int
+from hw.drivers.documents import driver_documents
+from hw.drivers.interface import HostInterface
 from hw.errors import SluiceError
 from hw.link.board_run import run_on_board
 from hw.link.client import LinkClient
@@ -159,6 +162,27 @@ class Design(ABC):
         asked again, four times in all. Raises `LinkError` if the port cannot be opened."""
         line = SerialPort(port, baud)
         return BoardDesign(self, LinkClient(line, seconds=answer_seconds, carried=line.carried), seconds)
+
+    @property
+    def host_interface(self) -> HostInterface:
+        """Registers, arrays and runs as drivers need them. Raises `NoDriver`."""
+        raise NoDriver("the target has no drivers")
+
+    @property
+    def drivers(self) -> dict[str, str]:
+        """Drivers by path in the design directory; none where the design has no `host_interface`."""
+        try:
+            return driver_documents(self.host_interface)
+        except NoDriver:
+            return {}
+
+    @property
+    def array_metadata(self) -> dict[str, Any]:
+        """For the manifest: every array's element type, layout and strides, or why there is no driver."""
+        try:
+            return {"arrays": self.host_interface.describe_arrays()}
+        except NoDriver as reason:
+            return {"no driver": str(reason)}
 
     @property
     @abstractmethod

@@ -64,7 +64,8 @@ def dataflow_registers(ports: KernelPorts) -> RegisterMap:
     if ports.sizes:
         wanted += [(f"{name}_WORDS", f"words of {kind} {s.name}, at most {s.words}") for name, kind, s in streams]
         wanted += [(f"SIZE{k}", f"size {s.name}, {s.minimum} to {s.maximum}") for k, s in enumerate(ports.sizes)]
-    own = [Register(name, STREAM_BASE + 4 * k, "write", text) for k, (name, text) in enumerate(wanted)]
+    own = [Register(name, STREAM_BASE + 4 * k, "write", text, is_address=name.endswith("_ADDRESS"))
+           for k, (name, text) in enumerate(wanted)]
     fixed = (
         Register("ID", 0x00, "constant", "identification", reset=IDENTITY),
         Register("VERSION", 0x04, "constant", "version of this register map", reset=VERSION),

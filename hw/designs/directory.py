@@ -20,9 +20,12 @@ A directory holds
     byte address, then up to 16 bytes per line. Bytes not named are zero. It holds everything that the run needs:
     the configuration image and the inputs.
 
-``rtl/registers.h`` and ``rtl/registers.md``
-    The control registers of the array, for C programs and for people, where a compiler wrote the Verilog to ``rtl``
+``rtl/registers.h``, ``rtl/registers.md``, ``rtl/registers.rdl``
+    The control registers of the array, for C programs, for people and in SystemRDL, where a compiler wrote the Verilog
+    to ``rtl``; ``component.xml`` and ``MODULE.core``: the system for Vivado and for FuseSoC
     (`hw.designs.register_documents`).
+``host/``
+    Drivers (`hw.drivers`).
 
 ``read_design(path)`` checks all of it and returns a `DesignImage`; ``write_design(path, image)`` writes one. Equal
 images give equal bytes.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hw.dma.registers import RegisterMap
+from hw.drivers.fusesoc import fusesoc_core
+from hw.drivers.ipxact import ipxact_component
+from hw.drivers.system_rdl import system_rdl
 from hw.fabric.control_registers import control_registers
 from hw.fabric.spec import FabricSpec
 
@@ -13,11 +16,17 @@ __all__ = ["register_documents", "system_documents"]
 
 def register_documents(spec: FabricSpec) -> dict[str, str]:
     """The control registers of an array of `spec`, by paths in the design directory."""
-    return system_documents({}, control_registers(spec), f"{spec} array")
+    return _documents(control_registers(spec), f"{spec} array")
 
 
-def system_documents(sources: Mapping[str, str], registers: RegisterMap, what: str) -> dict[str, str]:
-    """Verilog and the control registers of a system, by paths in the design directory. `what` the page calls it."""
+def system_documents(module: str, sources: Mapping[str, str], registers: RegisterMap, what: str) -> dict[str, str]:
+    """Verilog with top `module`, the control registers of the system, and what other tools take it by (IP-XACT,
+    FuseSoC), by paths in the design directory. `what` the page calls the system."""
+    return {f"rtl/{name}": text for name, text in sources.items()} | _documents(registers, what) | {
+        "component.xml": ipxact_component(module, sources, registers), f"{module}.core": fusesoc_core(module, sources)}
+
+
+def _documents(registers: RegisterMap, what: str) -> dict[str, str]:
     title = f"# Control registers of the {what}\n\nByte offsets; 32 bits each.\n\n"
-    documents = {"rtl/registers.h": registers.c_header(), "rtl/registers.md": title + registers.markdown()}
-    return {f"rtl/{name}": text for name, text in sources.items()} | documents
+    return {"rtl/registers.h": registers.c_header(), "rtl/registers.md": title + registers.markdown(),
+            "rtl/registers.rdl": system_rdl(registers)}

@@ -65,7 +65,8 @@ RUN_STATUS = (
 
 @dataclass(frozen=True)
 class Register:
-    """One 32-bit register. Without `fields` the whole word is one value. `reset` is a constant's value too."""
+    """One 32-bit register. Without `fields` the whole word is one value. `reset` is a constant's value too.
+    `is_address`: it holds a byte address of main memory."""
 
     name: str
     offset: int
@@ -73,6 +74,7 @@ class Register:
     description: str
     fields: tuple[Field, ...] = ()
     reset: int = 0
+    is_address: bool = False
 
     def field(self, name: str) -> Field:
         """The field called `name`. Raises `RegisterError`."""
@@ -118,6 +120,13 @@ class RegisterMap:
     def addresses(self) -> dict[str, int]:
         """Byte offset of every register by name; a window's are called ``WINDOW[index].REGISTER``."""
         return dict(_locations(self))
+
+    @cached_property
+    def by_offset(self) -> dict[int, Register]:
+        """Every register by its byte offset, those of windows too."""
+        repeated = {window.offset + index * window.stride + register.offset: register
+                    for window in self.windows for index in range(window.count) for register in window.registers}
+        return {register.offset: register for register in self.registers} | repeated
 
     @cached_property
     def address_width(self) -> int:

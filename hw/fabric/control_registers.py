@@ -24,7 +24,7 @@ NO_BANK = (1 << COLUMN_BITS) - 1
 """DETAIL.bank and DMA.*_bank when no bank is concerned."""
 
 BANK_REGISTERS = (
-    Register("BASE", 0x00, "write", "byte address of tile 0"),
+    Register("BASE", 0x00, "write", "byte address of tile 0", is_address=True),
     Register("ROW_BYTES", 0x04, "write", "consecutive bytes per row (24 bits)"),
     Register("ROWS", 0x08, "write", "rows per plane (16 bits)"),
     Register("ROW_STRIDE", 0x0C, "write", "bytes from row to row"),
@@ -76,7 +76,7 @@ def _registers(spec: FabricSpec) -> tuple[Register, ...]:
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("DETAIL", 0x18, "read", "what the run waits for", _DETAIL),
         Register("DMA", 0x1C, "read", "state of the burst engines", _DMA),
-        Register("CONFIG_ADDRESS", 0x20, "write", "byte address of the configuration image"),
+        Register("CONFIG_ADDRESS", 0x20, "write", "byte address of the configuration image", is_address=True),
         Register("CONFIG_WORDS", 0x24, "write", "32-bit words of the image; 0 keeps the configuration there is"),
         Register("PERIOD", 0x28, "write", "unstalled cycles from tile to tile (24 bits)"),
         Register("TILES", 0x2C, "write", "tiles of the run (16 bits)"),

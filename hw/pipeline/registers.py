@@ -58,9 +58,9 @@ def pipeline_registers(inputs: Sequence[str], outputs: Sequence[str], traps: boo
     """Control, counters, and the byte address of every array in memory; `inputs`, `outputs`: names of the streams.
     `traps`: accesses outside of an array are reported."""
     streams = [
-        *(Register(f"IN{k}_ADDRESS", INPUT_BASE + 4 * k, "write", f"byte address of array {name}")
+        *(Register(f"IN{k}_ADDRESS", INPUT_BASE + 4 * k, "write", f"byte address of array {name}", is_address=True)
           for k, name in enumerate(inputs)),
-        *(Register(f"OUT{k}_ADDRESS", OUTPUT_BASE + 4 * k, "write", f"byte address of array {name}")
+        *(Register(f"OUT{k}_ADDRESS", OUTPUT_BASE + 4 * k, "write", f"byte address of array {name}", is_address=True)
           for k, name in enumerate(outputs)),
     ]
     fixed = (

@@ -61,7 +61,7 @@ def host_registers(spec: VectorSpec) -> RegisterMap:
         Register("STATUS", 0x14, "read", "state of the run", _STATUS),
         Register("DETAIL", 0x18, "read", "what the run is doing", _DETAIL),
         Register("FETCH", 0x1C, "read", "byte address of the cache line that the core fetched last"),
-        Register("PROGRAM", 0x20, "write", "byte address at which the program begins"),
+        Register("PROGRAM", 0x20, "write", "byte address at which the program begins", is_address=True),
         Register("ENTRIES", 0x24, "write", "entries of the ideal dispatcher's program"),
         Register("EXIT_CODE", 0x28, "read", "what the program wrote to FINISH"),
         Register("TRAP_CAUSE", 0x2C, "read", "mcause of a trap"),

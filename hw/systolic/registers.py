@@ -86,7 +86,8 @@ def _places(prefix: str, offset: int, what: str, loops: Sequence[int], names: Se
     strides = [Register(f"{prefix}_STRIDE{k}", offset + 4 * (k + 1), "write",
                         f"bytes from a tile of {what} to the next one along loop {names[k]}, signed")
                for k in sorted(set(loops))]
-    return [Register(f"{prefix}_BASE", offset, "write", f"byte address of the first tile of {what}"), *strides]
+    base = Register(f"{prefix}_BASE", offset, "write", f"byte address of the first tile of {what}", is_address=True)
+    return [base, *strides]
 
 
 @dataclass(frozen=True)

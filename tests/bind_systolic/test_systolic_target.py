@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from driver_bench import DriverBench
 from systolic_emulator import run_array
 from systolic_programs import emulate, kernel_app, scop
 
@@ -26,7 +25,6 @@ from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.validate import validate_plan
 from compiler.cli.input_files import random_inputs
 from compiler.cli.main import main
-from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from compiler.sched.space_time import SpaceTimeError
 from compiler.sched.verify import ValidationError
@@ -317,29 +315,19 @@ def test_arrays_do_not_run_other_programs() -> None:
     ("residual_layer", {"space": "o,h", "array": "2x2", "simd": "v:2"}),
     ("mm", {"array": "2x3", "simd": "k:8", "time": "i:2,j:2", "bus_bits": 256}),
 ])
-def test_the_host_function_packs_runs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
-    """The C function, compiled, with memory in which the results lie already and a status that says done."""
+def test_the_driver_packs_and_unpacks(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """The C driver, compiled, with memory in which the results lie already."""
     found = design(kernel_app(name), **options)
     program, executable = found.program, found.executable
-    found.emit(tmp_path)
-    library = tmp_path / "host.so"
-    subprocess.run(["gcc", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, tmp_path / "host" / "systolic.c"],
-                   check=True, capture_output=True)
     inputs = random_inputs(program, 4)
-    memory, place = np.zeros(executable.memory_bytes + 64, np.uint8), executable.places[-1]
-    results = _result_bytes(found.plan, inputs)
-    memory[place.address : place.address + place.bytes] = np.frombuffer(results, np.uint8)
-    registers = np.zeros(1024, np.uint32)
-    registers[executable.registers.address("STATUS") // 4] = executable.registers.encode("STATUS", done=1)
-    arrays = [np.ascontiguousarray(inputs[a.name].astype(f"i{a.type.width // 8}")) for a in program.inputs]
-    result = program.outputs[0]
-    out = inputs.get(f"{result.name}_in", np.zeros(result.shape)).astype(integer(result.type).dtype)
-    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (memory, registers, *arrays, out)]
-    assert getattr(ctypes.CDLL(str(library)), f"{name}_run")(*pointers) == 0
-    np.testing.assert_array_equal(out, interpret(program, inputs)[result.name])
+    bench = DriverBench(found, tmp_path)
+    bench.packed(inputs)
     for (address, content), operand in zip(executable.loads(inputs), found.plan.spec.streams, strict=True):
-        assert memory[address : address + len(content)].tobytes() == content, operand.name
-    assert all(registers[a // 4] == value for a, value in executable.writes())
+        assert bench.memory[address : address + len(content)].tobytes() == content, operand.name
+    results, place = _result_bytes(found.plan, inputs), executable.places[-1]
+    bench.memory[place.address : place.address + place.bytes] = np.frombuffer(results, np.uint8)
+    result = program.outputs[0]
+    np.testing.assert_array_equal(bench.unpacked(inputs)[result.name], interpret(program, inputs)[result.name])
 
 
 def _result_bytes(plan: Plan, inputs: dict[str, np.ndarray]) -> bytes:

@@ -153,7 +153,8 @@ def test_a_design_reports_and_emits(tmp_path: Path) -> None:
     assert '<rect class="lanes"' in page and '<rect class="load"' in page
     design.emit(tmp_path, random_inputs(program, 2))
     written = {p.name for p in tmp_path.iterdir()}
-    assert written == {"configuration.hex", "manifest.json", "matmul.c", "matmul.vector", "memory.hex", "rtl"}
+    assert written == {"configuration.hex", "manifest.json", "matmul.c", "matmul.vector", "memory.hex", "rtl", "host",
+                       "component.xml", "vector_system.core"}
     assert any("module" in p.read_text() for p in (tmp_path / "rtl").iterdir())
 
 

@@ -179,7 +179,9 @@ def test_results_that_cannot_be_written_are_refused_before_the_run(capsys: pytes
 @pytest.fixture
 def quick_verilog(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emission of the array takes seconds, and does not depend on the program."""
-    verilog = {"pe_tile.v": "module pe_tile(); endmodule\n"}
+    ports = "".join(f"  {port};\n" for port in ("output [31:0] m_axi_araddr", "input [63:0] m_axi_rdata"))
+    verilog = {"pe_tile.v": "module pe_tile(); endmodule\n",
+               "cgra_system.v": f"module cgra_system(m_axi_araddr, m_axi_rdata);\n{ports}endmodule\n"}
     monkeypatch.setattr("compiler.bind.cgra.design.emit_system", lambda spec: verilog)
 
 
@@ -213,7 +215,7 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert [path.name for path in report.iterdir()] == ["report.html"]
     assert "<title>gaussian on a 4x4 array</title>" in (report / "report.html").read_text()
     assert (out / "rtl" / "pe_tile.v").exists()
-    registers = {"rtl/registers.h", "rtl/registers.md"}
+    registers = {"rtl/registers.h", "rtl/registers.md", "rtl/registers.rdl", "component.xml", "host/gaussian.c"}
     files = set(json.loads((out / "manifest.json").read_text())["files"])
     assert files == {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()} - {"manifest.json"}
     assert registers < files

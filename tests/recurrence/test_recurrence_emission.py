@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 from pathlib import Path
 
 import numpy as np
-from c_reference import compile_c
+from driver_bench import DriverBench
 from recurrence_programs import program_data, recurrence
 
 from compiler.bind.systolic.recurrence import compile_recurrence
@@ -28,25 +27,12 @@ def test_design_directory_and_host_function(tmp_path: Path) -> None:
     assert verilog.count("\nmodule drain_stage_") <= 3
     results = interpret(program, inputs)["A"]
     _, outs = design.executable.places
-    memory = bytearray(design.executable.memory_bytes)
-    for place in outs:
-        memory[place.address : place.address + place.bytes] = place.packed(results)
-    status = design.executable.registers.address("STATUS")
-    assert np.array_equal(_host(folder, tmp_path, status, memory, inputs), results)
+    bench = DriverBench(design, tmp_path)
+    bench.packed(inputs)
     for address, content in design.executable.loads(inputs):
-        assert memory[address : address + len(content)] == content
+        assert bench.memory[address : address + len(content)].tobytes() == content
+    for place in outs:
+        bench.memory[place.address : place.address + place.bytes] = np.frombuffer(place.packed(results), np.uint8)
+    assert np.array_equal(bench.unpacked(inputs)["A"], results)
 
 
-def _host(folder: Path, scratch: Path, status: int, memory: bytearray, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """Run the host function with registers that say that the run is done."""
-    header = (folder / "host" / "dataflow.h").read_text()
-    (scratch / "dataflow.h").write_text(header)
-    library = compile_c(scratch, {"lu_host": (folder / "host" / "dataflow.c").read_text()})
-    registers = (ctypes.c_uint32 * 1024)()
-    registers[status // 4] = 2
-    source = np.ascontiguousarray(inputs["A_in"].astype(np.int32))
-    result = np.zeros_like(source)
-    pointers = [ctypes.c_void_p(values.ctypes.data) for values in (source, result)]
-    buffer = (ctypes.c_uint8 * len(memory)).from_buffer(memory)
-    assert library.lu_run(buffer, registers, *pointers) == 0
-    return result

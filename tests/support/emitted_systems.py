@@ -15,7 +15,7 @@ from compiler.bind.design import Design, Run
 from compiler.frontend.c_scop import parse_scop
 from hw.sim.simulate import Job
 
-__all__ = ["SYSTEMS", "emitted", "run_system"]
+__all__ = ["SYSTEMS", "emitted", "run_system", "system_design"]
 
 _POINT = """void scale(const int16_t a[4][4], int16_t y[4][4]) {
 #pragma scop
@@ -60,14 +60,15 @@ SYSTEMS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 
 
 @lru_cache(maxsize=len(SYSTEMS))
-def _design(name: str) -> Design:
+def system_design(name: str) -> Design:
+    """The system `name`, compiled once."""
     target, source, options = SYSTEMS[name]
     return compiler.compile(parse_scop(source, f"{name}.c"), target=target, **options)
 
 
 def run_system(name: str, simulator: str) -> tuple[Run, Design, Mapping[str, np.ndarray]]:
     """A run of the system `name` on numbers that stay the same, and what it is a run of."""
-    design = _design(name)
+    design = system_design(name)
     numbers = np.random.default_rng(1)
     inputs = {array.name: numbers.integers(0, 8, array.shape) for array in design.program.inputs}
     return design.simulate(inputs, simulator), design, inputs

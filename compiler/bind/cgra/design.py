@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.bind.bounds import Bounds, dependence_steps
-from compiler.bind.c_host import c_identifier
 from compiler.bind.cgra.bands import WHOLE, Bands
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
@@ -21,9 +20,12 @@ from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.run_model import start_to_done
 from compiler.bind.cgra.simulation import Executable, simulate
 from compiler.bind.cgra.storage import buffer_storage
-from compiler.bind.cgra.transfers import MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
+from compiler.bind.cgra.transfers import ELEMENT_BYTES, MemoryLayout, array_bytes, descriptor, element_bytes, lay_out
 from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
+from compiler.bind.host_interface import host_arrays, register_writes
+from compiler.bind.partition_areas import MemoryFormat, kept_lines, partition_areas
+from compiler.ir.evaluate import integer
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
@@ -34,15 +36,16 @@ from compiler.sched.streams.window_unfolding import repeated_inputs
 from compiler.sched.verify import check_parts
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.parameters import fabric_parameters
-from hw.designs.register_documents import register_documents
+from hw.designs.register_documents import system_documents
 from hw.dma.descriptor import DmaDescriptor
+from hw.drivers.interface import HostInterface, c_identifier
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig
 from hw.fabric.control_registers import control_registers
 from hw.fabric.driver import RunPlan, check_status
 from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
-from hw.fabric.system import emit_system
+from hw.fabric.system import SYSTEM_MODULE, emit_system
 from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
@@ -240,9 +243,23 @@ class CgraDesign(Design):
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/*.v``, the register map and the design directory that `hw.build` takes. Returns the directory."""
         directory = Path(directory)
-        verilog = {f"rtl/{name}": text for name, text in emit_system(self.spec).items()}
-        write_design(directory, self.design_image(inputs), verilog | register_documents(self.spec))
+        system = system_documents(SYSTEM_MODULE, emit_system(self.spec), control_registers(self.spec),
+                                  f"{self.spec} array")
+        write_design(directory, self.design_image(inputs), system | self.drivers)
         return directory
+
+    @cached_property
+    def host_interface(self) -> HostInterface:
+        """See `Design`."""
+        registers = control_registers(self.spec)
+        form = MemoryFormat(self.layout.addresses, lambda _: ELEMENT_BYTES,
+                            lambda array: f"{'' if integer(array.type).signed else 'u'}int{8 * ELEMENT_BYTES}_t",
+                            lambda _, data: element_bytes(data))
+        found = partition_areas(self.program, self.parts, form)
+        return HostInterface(
+            c_identifier(self.program.name), registers, host_arrays(self.program), found.areas,
+            register_writes(registers, self.plan.writes(registers)), self.layout.end,
+            image=((0, self.image), *found.image), kept=kept_lines(self.parts))
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected outputs' checksums."""
@@ -272,7 +289,7 @@ class CgraDesign(Design):
         return {
             "choices": self.choices, "predicted_start_to_done": self.predicted_start_to_done,
             "predicted_cycles": self.predicted_cycles, "lower_bound": self.lower_bound,
-            "path_latency": self.path_latency, "resources": self.resources,
+            "path_latency": self.path_latency, "resources": self.resources, **self.array_metadata,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
             "parts": {p.name: {"of": p.parent, "first": list(p.low), "step": list(p.step)} for p in self.parts.parts},
         }

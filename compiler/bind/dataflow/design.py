@@ -12,7 +12,7 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, traffic_text
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
-from compiler.bind.dataflow.host import host_source
+from compiler.bind.dataflow.host import kernel_interface
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable, StreamPlace
@@ -24,6 +24,7 @@ from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.program import Program
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
+from hw.drivers.interface import HostInterface
 from hw.main_memory import MainMemory
 
 __all__ = ["DataflowDesign"]
@@ -154,9 +155,9 @@ class DataflowDesign(StreamDesign):
         return f"1x{self.options.lanes}"
 
     @property
-    def host_c(self) -> str:
-        """The host function, in C."""
-        return host_source(self.executable)
+    def host_interface(self) -> HostInterface:
+        """See `Design`."""
+        return kernel_interface(self.executable)
 
     def drawings(self) -> dict[str, str]:
         """The network, as JSON and as a picture."""

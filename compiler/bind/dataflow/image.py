@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.c_host import c_identifier
 from compiler.bind.dataflow.running import StreamExecutable
 from compiler.bind.design import check_inputs
 from compiler.ir.interpret import interpret
 from hw.designs.dataflow import dataflow_parameters
 from hw.designs.directory import DesignImage, OutputRegion, crc32
+from hw.drivers.interface import c_identifier
 
 __all__ = ["stream_image"]
 

@@ -9,11 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from compiler.bind.dataflow.host import host_header
 from compiler.bind.dataflow.image import stream_image
 from compiler.bind.dataflow.running import StreamExecutable
 from compiler.bind.design import Design, Run, check_inputs
+from hw.dataflow.system import SYSTEM_MODULE
 from hw.designs.directory import DesignImage, write_design
+from hw.designs.register_documents import system_documents
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
@@ -38,11 +39,6 @@ class StreamDesign(Design):
     def array_size(self) -> str:
         """Rows and columns of the hardware, such as ``4x4``."""
 
-    @property
-    @abstractmethod
-    def host_c(self) -> str:
-        """The host function, in C."""
-
     @abstractmethod
     def drawings(self) -> dict[str, str]:
         """Texts of the design directory that show the hardware, by file name."""
@@ -66,19 +62,17 @@ class StreamDesign(Design):
                                    trial=Trial(inject, watchdog))
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
-        """Write the design directory that `hw.build` takes: Verilog, control registers, `drawings`, a C header and
-        host function; with `inputs` also main memory as it is before a run, and the checksums of the results. Returns
+        """Write the design directory that `hw.build` takes: Verilog, control registers, `drawings`, drivers;
+        with `inputs` also main memory as it is before a run, and the checksums of the results. Returns
         the directory."""
         directory = Path(directory)
-        documents = {f"rtl/{name}": text for name, text in self.executable.sources.items()}
-        documents |= self.drawings()
-        documents |= {"host/dataflow.h": host_header(self.executable), "host/dataflow.c": self.host_c}
-        write_design(directory, self.design_image(inputs), documents)
+        documents = system_documents(SYSTEM_MODULE, self.executable.sources, self.executable.registers, "kernel")
+        write_design(directory, self.design_image(inputs), documents | self.drawings() | self.drivers)
         return directory
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected results' checksums."""
         metadata = {"target": self.target, "choices": self.choices,
                     "predicted_start_to_done": self.predicted_start_to_done, "predicted_cycles": self.predicted_cycles,
-                    "lower_bound": self.lower_bound, "resources": self.resources}
+                    "lower_bound": self.lower_bound, "resources": self.resources, **self.array_metadata}
         return stream_image(self.executable, self.array_size, metadata, inputs)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from compiler.bind.bounds import Bounds, array_bytes, dependence_steps, traffic_text
-from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.candidates import moved_beats
@@ -20,7 +19,10 @@ from compiler.bind.fpga.memory import bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
 from compiler.bind.fpga.start_to_done import Jump, start_to_done
+from compiler.bind.host_interface import c_type, host_arrays, register_writes
 from compiler.bind.page import html_page, html_table, html_text
+from compiler.bind.partition_areas import MemoryFormat, kept_lines, partition_areas
+from compiler.ir.evaluate import word_type
 from compiler.ir.interpret import interpret, statement_values
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
@@ -29,9 +31,10 @@ from compiler.sched.static.schedule import Schedule
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.pipeline import pipeline_parameters
 from hw.designs.register_documents import system_documents
+from hw.drivers.interface import HostInterface, c_identifier
 from hw.main_memory import MainMemory
 from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
-from hw.pipeline.system import SystemSpec, emit_pipeline
+from hw.pipeline.system import SYSTEM_MODULE, SystemSpec, emit_pipeline
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
@@ -193,10 +196,21 @@ class FpgaDesign(Design):
         """Write ``rtl/*.v`` (the system, and the pipeline alone for systems of your own), the register map and the
         design directory that `hw.build` takes. Returns the directory."""
         directory = Path(directory)
-        documents = system_documents(self.executable.sources, self.executable.registers, "pipeline")
+        documents = system_documents(SYSTEM_MODULE, self.executable.sources, self.executable.registers, "pipeline")
         pipeline = {f"rtl/{name}": text for name, text in emit_pipeline(self.system.pipeline).items()}
-        write_design(directory, self.design_image(inputs), documents | pipeline)
+        write_design(directory, self.design_image(inputs), documents | pipeline | self.drivers)
         return directory
+
+    @cached_property
+    def host_interface(self) -> HostInterface:
+        """See `Design`."""
+        registers, layout = self.executable.registers, self.executable.layout
+        form = MemoryFormat(layout.addresses, lambda array: word_type(array.type).dtype.itemsize,
+                            lambda array: c_type(array.type), bytes_of)
+        found = partition_areas(self.program, self.parts, form)
+        writes = [(registers.address(name), value) for name, value in self.executable.writes()]
+        return HostInterface(c_identifier(self.program.name), registers, host_arrays(self.program), found.areas,
+                             register_writes(registers, writes), layout.end, found.image, kept=kept_lines(self.parts))
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected outputs' checksums."""
@@ -221,7 +235,7 @@ class FpgaDesign(Design):
             "choices": self.choices, "predicted_start_to_done": self.predicted_start_to_done,
             "predicted_cycles": self.predicted_cycles, "least_cycles": self.least_cycles,
             "lower_bound": self.lower_bound,
-            "resources": self.resources,
+            "resources": self.resources, **self.array_metadata,
             "shapes": {a.name: list(a.shape) for a in (*self.parts.program.inputs, *self.parts.program.outputs)},
             "parts": {p.name: {"of": p.parent, "first": list(p.low)} for p in self.parts.parts},
         }

@@ -11,10 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from compiler.bind.bounds import Bounds
-from compiler.bind.c_host import c_identifier
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.systolic.groups import io_groups
-from compiler.bind.systolic.host import host_header, host_source
+from compiler.bind.systolic.host import array_interface
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.layout import pack_result
 from compiler.bind.systolic.options import Options
@@ -29,10 +28,12 @@ from compiler.sched.space_time import enumerate_arrays
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import system_documents
 from hw.designs.systolic import systolic_parameters
+from hw.drivers.interface import HostInterface, c_identifier
 from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 from hw.systolic.spec import BUSES, INTERIOR
+from hw.systolic.system import SYSTEM_MODULE
 from hw.technology import GENERIC, TECHNOLOGIES
 
 __all__ = ["SystolicDesign"]
@@ -178,14 +179,19 @@ class SystolicDesign(Design):
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write the design directory that `hw.build` takes: ``rtl/*.v``, control registers, the plan
-        (``plan.json``), a C header and host function; with `inputs` also main memory before a run, and the checksum of
+        (``plan.json``), drivers; with `inputs` also main memory before a run, and the checksum of
         the results if they fill their tiles. Returns the directory."""
         directory = Path(directory)
-        documents = system_documents(self.executable.sources, self.executable.registers, "systolic array") | {
-            "plan.json": print_plan(self.plan), "host/systolic.h": host_header(self.executable),
-            "host/systolic.c": host_source(self.executable)}
-        write_design(directory, self.design_image(inputs), documents)
+        documents = system_documents(SYSTEM_MODULE, self.executable.sources, self.executable.registers,
+                                     "systolic array")
+        write_design(directory, self.design_image(inputs),
+                     documents | {"plan.json": print_plan(self.plan)} | self.drivers)
         return directory
+
+    @cached_property
+    def host_interface(self) -> HostInterface:
+        """See `Design`."""
+        return array_interface(self.executable)
 
     def design_image(self, inputs: Mapping[str, np.ndarray] | None = None) -> DesignImage:
         """The design as plain data; with `inputs`, their memory contents and the expected checksum."""
@@ -207,5 +213,5 @@ class SystolicDesign(Design):
             metadata={"target": "systolic", "choices": self.choices,
                       "predicted_start_to_done": self.predicted_start_to_done,
                       "predicted_cycles": self.predicted_cycles,
-                      "lower_bound": self.lower_bound, "resources": self.resources},
+                      "lower_bound": self.lower_bound, "resources": self.resources, **self.array_metadata},
         )

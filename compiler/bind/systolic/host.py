@@ -1,4 +1,4 @@
-"""The host's side in C: one blocking function that lays the arrays out in tiles, runs the array and takes the results.
+"""What a host needs to know of an array: how operands are laid out in tiles, and results taken from them, in C.
 
 The loops are those of `compiler.bind.systolic.layout`: tiles, feeders, words, lanes.
 """
@@ -6,35 +6,63 @@ The loops are those of `compiler.bind.systolic.layout`: tiles, feeders, words, l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
+import islpy as isl
+
 from compiler.analysis.affine import affine_text
-from compiler.bind.c_host import run_lines, run_prototype
+from compiler.bind.host_interface import c_type, host_arrays, print_c_copies, register_writes
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
+from compiler.ir.expr import Cast, Const, Read
 from compiler.sched.space_time import Subscript
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
+from hw.drivers.interface import Area, HostInterface, c_identifier
 from hw.systolic.spec import EAST, INTERIOR, OperandSpec, ResultSpec
 
-__all__ = ["host_header", "host_source"]
+__all__ = ["array_interface"]
 
 
-def host_header(executable: Executable) -> str:
-    """The registers, and the prototype of the function."""
-    prototype = run_prototype(executable.plan.kernel.program)
-    return f"{executable.registers.c_header()}\n#include <stdint.h>\n\n{prototype};\n"
-
-
-def host_source(executable: Executable) -> str:
-    """The function. Elements of the output that the array does not compute are not touched."""
+def array_interface(executable: Executable) -> HostInterface:
+    """That of an array. Elements of the output that the array does not compute are not touched."""
     plan = executable.plan
-    lines = ['#include "systolic.h"', "", run_prototype(plan.kernel.program), "{"]
-    for number, place in enumerate(executable.places[:-1]):
-        lines += (_pack if number < len(plan.spec.operands) else _pack_extra)(plan, number, place)
-    lines += run_lines(executable.registers, executable.writes())
-    lines += _unpack(plan, executable.places[-1])
-    return "\n".join([*lines, "  return 0;", "}", ""])
+    program = plan.kernel.program
+    *operands, result = executable.places
+    areas = [_area(plan, place, source.reference.array, part.in_memory.word if number < len(plan.spec.operands)
+                   else part.word, partial(_pack if number < len(plan.spec.operands) else _pack_extra, plan, number))
+             for number, (place, source, part) in enumerate(zip(operands, plan.sources, plan.spec.streams,
+                                                                strict=True))]
+    areas.append(_area(plan, result, plan.kernel.output, plan.spec.result.in_memory.word, partial(_unpack, plan)))
+    return HostInterface(
+        c_identifier(program.name), executable.registers, host_arrays(program), tuple(areas),
+        register_writes(executable.registers, executable.writes()), executable.memory_bytes, kept=_kept(plan))
+
+
+def _kept(plan: Plan) -> tuple[str, ...]:
+    """Lines that set the elements that the array does not compute: constants, and copies of inputs."""
+    rest, lines = plan.kernel.rest, []
+    for number, statement in enumerate(rest.statements if rest is not None else ()):
+        value, casts = statement.value, ""
+        while isinstance(value, Cast):
+            value, casts = value.arg, f"{casts}({c_type(value.type)})"
+        written = statement.write.map.intersect_domain(statement.domain).reverse()
+        if isinstance(value, Const):
+            points = written.domain().identity().project_out(isl.dim_type.out, 0, written.dim(isl.dim_type.in_))
+            lines += print_c_copies(f"KEPT{number}", statement.write.array, f"{casts}{value.value}", points)
+        else:
+            assert isinstance(value, Read)
+            source = statement.reads[value.index]
+            lines += print_c_copies(f"KEPT{number}", statement.write.array, f"{casts}{source.array}",
+                                    written.apply_range(source.map))
+    return tuple(lines)
+
+
+def _area(plan: Plan, place: Place, array: str | None, word: Word, copy: Callable[[], list[str]]) -> Area:
+    strides = {loop.name: stride for loop, stride in zip(plan.spec.tile_loops, place.strides, strict=True) if stride}
+    return Area(place.name, array, place.address, place.bytes, copy=copy, layout="tiles", word=_c_word(word),
+                order="tiles, then feeders, words and lanes as plan.json says", strides=strides)
 
 
 def _c_word(word: Word) -> str:
@@ -43,16 +71,16 @@ def _c_word(word: Word) -> str:
 
 def _nest(loops: Sequence[tuple[str, int]], body: Sequence[str]) -> list[str]:
     """C loops around `body`, which is indented below them."""
-    lines = [f"{'  ' * (depth + 2)}for (int {name} = 0; {name} < {extent}; {name}++)"
+    lines = [f"{'  ' * depth}for (int {name} = 0; {name} < {extent}; {name}++)"
              for depth, (name, extent) in enumerate(loops)]
-    indent = "  " * (len(loops) + 2)
+    indent = "  " * len(loops)
     return [*lines, f"{indent}{{", *(f"{indent}  {line}" for line in body), f"{indent}}}"]
 
 
 # Operands.
 
 
-def _pack(plan: Plan, number: int, place: Place) -> list[str]:
+def _pack(plan: Plan, number: int) -> list[str]:
     spec, operand, source = plan.spec, plan.spec.operands[number], plan.sources[number]
     kept = operand.in_memory.word
     word = spec.word_bytes(operand) // element_bytes(kept.width)
@@ -65,8 +93,8 @@ def _pack(plan: Plan, number: int, place: Place) -> list[str]:
     strides.append((word, _place(plan, operand, affine_text(inside, 0))))
     element = _element(plan, operand, source)
     kind = _c_word(kept)
-    return [f"  {{ /* {operand.name} */", f"    volatile {kind} *words = (volatile void *)(memory + {place.address});",
-            *_nest(loops, [*element, f"words[{affine_text([*strides, (1, 'lane')], 0)}] = value;"]), "  }"]
+    return [f"volatile {kind} *words = (volatile void *)memory;",
+            *_nest(loops, [*element, f"words[{affine_text([*strides, (1, 'lane')], 0)}] = value;"])]
 
 
 def _images(plan: Plan, operand: OperandSpec) -> list[tuple[str, int]]:
@@ -144,15 +172,14 @@ def _inside(plan: Plan, name: str, subscript: Subscript, extent: int) -> list[st
 # Results.
 
 
-def _unpack(plan: Plan, place: Place) -> list[str]:
+def _unpack(plan: Plan) -> list[str]:
     spec, result = plan.spec, plan.spec.result
     kept = result.in_memory.word
     body = _along_results(plan, result, spec.result_bytes, lambda index: _store(plan, index))
-    return [f"  {{ /* {plan.kernel.output} */",
-            f"    const volatile {_c_word(kept)} *words = (volatile void *)(memory + {place.address});", *body, "  }"]
+    return [f"const volatile {_c_word(kept)} *words = (volatile void *)memory;", *body]
 
 
-def _pack_extra(plan: Plan, number: int, place: Place) -> list[str]:
+def _pack_extra(plan: Plan, number: int) -> list[str]:
     """Elements in the order of the results that they belong to."""
     spec, extra, reference = plan.spec, plan.spec.streams[number], plan.sources[number].reference
     array = plan.kernel.program.array(reference.array or "")
@@ -164,8 +191,7 @@ def _pack_extra(plan: Plan, number: int, place: Place) -> list[str]:
     element = f"{array.name}{''.join(f'[{text}]' for text in places)}"
     body = _along_results(plan, extra, spec.operand_bytes(extra), lambda index:
                           f"words[{index}] = {' && '.join(inside) or 1} ? {element} : 0;")
-    return [f"  {{ /* {extra.name} */",
-            f"    volatile {_c_word(extra.word)} *words = (volatile void *)(memory + {place.address});", *body, "  }"]
+    return [f"volatile {_c_word(extra.word)} *words = (volatile void *)memory;", *body]
 
 
 def _along_results(plan: Plan, part: OperandSpec | ResultSpec, tile_bytes: int, line: Callable[[str], str]

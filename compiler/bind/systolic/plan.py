@@ -8,7 +8,6 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Literal
 
-from compiler.bind.c_host import c_identifier
 from compiler.bind.systolic.body import conversion, operators, padding_counts
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.kernel import Kernel, Reference
@@ -18,6 +17,7 @@ from compiler.ir.evaluate import integer
 from compiler.sched.space_time import check_space
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
+from hw.drivers.interface import c_identifier
 from hw.labels import Label
 from hw.systolic.spec import (
     BITS_OF_A_BEAT,

@@ -24,7 +24,9 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.normalize.passes import COALESCED
 from hw.designs.directory import write_design
+from hw.drivers.interface import HostInterface
 from hw.main_memory import MainMemory
+from hw.soc.program import Firmware
 from hw.vector_lanes.isa import Entry, Status
 from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
@@ -271,6 +273,20 @@ class VectorDesign(Design):
         image = program_image(self, self._reference(inputs) if inputs is not None else None)
         write_design(directory, image, program_documents(self))
         return directory
+
+    @cached_property
+    def linked(self) -> Firmware:
+        """The program in main memory. Raises `FirmwareError` without a RISC-V compiler."""
+        from compiler.bind.vector.image import link_program
+
+        return link_program(self)
+
+    @cached_property
+    def host_interface(self) -> HostInterface:
+        """See `Design`. Raises `FirmwareError` without a RISC-V compiler."""
+        from compiler.bind.vector.image import program_interface
+
+        return program_interface(self)
 
     def _reference(self, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The inputs as they lie in memory, and what the outputs are to be, by the interpreter or numpy."""

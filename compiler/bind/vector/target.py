@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compiler.bind.c_host import c_identifier
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.contractions import ContractionPass
 from compiler.bind.vector.design import VectorDesign
@@ -40,6 +39,7 @@ from compiler.passes.pipeline import PassPipeline
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
+from hw.drivers.interface import c_identifier
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import islpy as isl
 
 from compiler.bind.bounds import Bounds, overlapped_cycles
-from compiler.bind.dataflow.host import stream_host_source
+from compiler.bind.dataflow.host import stream_interface
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table
@@ -18,6 +18,7 @@ from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
 from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
 from compiler.ir.program import Program
+from hw.drivers.interface import HostInterface
 from hw.main_memory import DEFAULT_MEMORY, MainMemory
 from hw.ops import DIVISIONS
 
@@ -140,9 +141,9 @@ class RecurrenceDesign(StreamDesign):
         return "x".join(map(str, self.extents))
 
     @property
-    def host_c(self) -> str:
-        """The host function, in C."""
-        return stream_host_source(self.executable, self.executable.host_order)
+    def host_interface(self) -> HostInterface:
+        """See `Design`."""
+        return stream_interface(self.executable, self.executable.host_order)
 
     def drawings(self) -> dict[str, str]:
         """The cells."""

@@ -1,0 +1,209 @@
+"""A design as an IP-XACT component (IEEE 1685-2009, which Vivado reads): ports, buses, registers, files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement, indent, register_namespace, tostring
+
+from hw.dma.registers import Field, Register, RegisterMap
+from hw.errors import SluiceError
+
+__all__ = ["Port", "ipxact_component", "module_ports"]
+
+_SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
+_VENDOR, _LIBRARY, _VERSION = "sluice", "designs", "1.0"
+_ACCESS = {"constant": "read-only", "read": "read-only", "write": "read-write", "pulse": "write-only"}
+_PORT = re.compile(r"^\s*(input|output)\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?(\w+)\s*;", re.MULTILINE)
+_BUSES = (("m_axi", "aximm", "master"), ("s_axil", "aximm", "slave"))
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a module: `direction` is in or out; `width` in bits."""
+
+    name: str
+    direction: str
+    width: int
+
+
+def module_ports(sources: Mapping[str, str], module: str) -> list[Port]:
+    """Ports of `module` in Verilog as the project writes it. Raises `SluiceError` if it is in none of `sources`."""
+    for text in sources.values():
+        found = re.search(rf"^module {re.escape(module)}\b.*?^endmodule", text, re.MULTILINE | re.DOTALL)
+        if found:
+            return [Port(name, direction.removesuffix("put"), int(high or 0) + 1)
+                    for direction, high, name in _PORT.findall(found[0])]
+    raise SluiceError(f"there is no module {module} in {', '.join(sorted(sources))}")
+
+
+def ipxact_component(module: str, sources: Mapping[str, str], registers: RegisterMap, folder: str = "rtl") -> str:
+    """``component.xml``; the files of `sources` are in `folder` beside it."""
+    register_namespace("spirit", _SPIRIT)
+    ports = module_ports(sources, module)
+    top = Element(_tag("component"))
+    for key, value in (("vendor", _VENDOR), ("library", _LIBRARY), ("name", module), ("version", _VERSION)):
+        _text(top, key, value)
+    _buses(SubElement(top, _tag("busInterfaces")), ports)
+    _spaces(SubElement(top, _tag("addressSpaces")), ports)
+    _memory_map(SubElement(top, _tag("memoryMaps")), registers)
+    _model(SubElement(top, _tag("model")), module, ports)
+    _files(SubElement(top, _tag("fileSets")), sorted(sources), folder)
+    _text(top, "description", f"{module}: AXI4 manager of main memory, AXI4-Lite control registers, interrupt")
+    indent(top)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(top, encoding="unicode") + "\n"
+
+
+def _tag(name: str) -> str:
+    return f"{{{_SPIRIT}}}{name}"
+
+
+def _text(parent: Element, name: str, value: object, **attributes: str) -> None:
+    SubElement(parent, _tag(name), {_tag(key): text for key, text in attributes.items()}).text = str(value)
+
+
+# Buses.
+
+
+def _buses(parent: Element, ports: Sequence[Port]) -> None:
+    for prefix, kind, role in _BUSES:
+        interface = _bus(parent, prefix, "interface", kind)
+        mode = SubElement(interface, _tag(role))
+        if role == "slave":
+            SubElement(mode, _tag("memoryMapRef"), {_tag("memoryMapRef"): prefix})
+        else:
+            SubElement(mode, _tag("addressSpaceRef"), {_tag("addressSpaceRef"): prefix})
+        _port_maps(interface, [(p.name.removeprefix(f"{prefix}_").upper(), p.name) for p in ports
+                               if p.name.startswith(f"{prefix}_")])
+    clock = _signal_bus(parent, "clk", "clock", "CLK", "slave")
+    buses = ":".join(prefix for prefix, *_ in _BUSES)
+    _parameters(clock, {"ASSOCIATED_BUSIF": buses, "ASSOCIATED_RESET": "rst"})
+    _parameters(_signal_bus(parent, "rst", "reset", "RST", "slave"), {"POLARITY": "ACTIVE_HIGH"})
+    _parameters(_signal_bus(parent, "irq", "interrupt", "INTERRUPT", "master"), {"SENSITIVITY": "LEVEL_HIGH"})
+
+
+def _bus(parent: Element, name: str, library: str, kind: str) -> Element:
+    interface = SubElement(parent, _tag("busInterface"))
+    _text(interface, "name", name)
+    for tag, suffix in (("busType", ""), ("abstractionType", "_rtl")):
+        reference = {"vendor": "xilinx.com", "library": library, "name": f"{kind}{suffix}", "version": "1.0"}
+        SubElement(interface, _tag(tag), {_tag(key): value for key, value in reference.items()})
+    return interface
+
+
+def _signal_bus(parent: Element, name: str, kind: str, logical: str, role: str) -> Element:
+    interface = _bus(parent, name, "signal", kind)
+    SubElement(interface, _tag(role))
+    _port_maps(interface, [(logical, name)])
+    return interface
+
+
+def _port_maps(interface: Element, pairs: Iterable[tuple[str, str]]) -> None:
+    maps = SubElement(interface, _tag("portMaps"))
+    for logical, physical in pairs:
+        entry = SubElement(maps, _tag("portMap"))
+        _text(SubElement(entry, _tag("logicalPort")), "name", logical)
+        _text(SubElement(entry, _tag("physicalPort")), "name", physical)
+
+
+def _parameters(interface: Element, values: Mapping[str, str]) -> None:
+    group = SubElement(interface, _tag("parameters"))
+    for name, value in values.items():
+        parameter = SubElement(group, _tag("parameter"))
+        _text(parameter, "name", name)
+        _text(parameter, "value", value, id=f"{interface[0].text}.{name}".upper())
+
+
+def _spaces(parent: Element, ports: Sequence[Port]) -> None:
+    widths = {port.name: port.width for port in ports}
+    space = SubElement(parent, _tag("addressSpace"))
+    _text(space, "name", "m_axi")
+    _text(space, "range", hex(1 << widths["m_axi_araddr"]))
+    _text(space, "width", widths["m_axi_rdata"])
+
+
+# Registers.
+
+
+def _memory_map(parent: Element, registers: RegisterMap) -> None:
+    memory_map = SubElement(parent, _tag("memoryMap"))
+    _text(memory_map, "name", "s_axil")
+    block = SubElement(memory_map, _tag("addressBlock"))
+    _text(block, "name", registers.name)
+    _text(block, "baseAddress", "0x0")
+    _text(block, "range", hex(1 << registers.address_width))
+    _text(block, "width", 32)
+    _text(block, "usage", "register")
+    for register in registers.registers:
+        _register(block, register)
+    for window in registers.windows:
+        file = SubElement(block, _tag("registerFile"))
+        _text(file, "name", window.name)
+        _text(file, "description", window.description)
+        _text(file, "dim", window.count)
+        _text(file, "addressOffset", hex(window.offset))
+        _text(file, "range", hex(window.stride))
+        for register in window.registers:
+            _register(file, register)
+
+
+def _register(parent: Element, register: Register) -> None:
+    element = SubElement(parent, _tag("register"))
+    _text(element, "name", register.name)
+    _text(element, "description", register.description)
+    _text(element, "addressOffset", hex(register.offset))
+    _text(element, "size", 32)
+    _text(element, "access", _ACCESS[register.access])
+    _text(SubElement(element, _tag("reset")), "value", hex(register.reset))
+    for field in register.parts:
+        _field(element, register, field)
+
+
+def _field(parent: Element, register: Register, field: Field) -> None:
+    element = SubElement(parent, _tag("field"))
+    _text(element, "name", field.name)
+    _text(element, "description", field.description)
+    _text(element, "bitOffset", field.low)
+    _text(element, "bitWidth", field.width)
+    _text(element, "access", _ACCESS[register.access])
+    if field.values:
+        group = SubElement(element, _tag("enumeratedValues"))
+        for code in field.values:
+            value = SubElement(group, _tag("enumeratedValue"))
+            _text(value, "name", code.name)
+            _text(value, "value", code.value)
+
+
+# Ports and files.
+
+
+def _model(parent: Element, module: str, ports: Sequence[Port]) -> None:
+    views = SubElement(parent, _tag("views"))
+    for name, environment in (("xilinx_anylanguagesynthesis", "synthesis"), ("xilinx_anylanguagebehavioralsimulation",
+                                                                            "simulation")):
+        view = SubElement(views, _tag("view"))
+        _text(view, "name", name)
+        _text(view, "envIdentifier", f":vivado.xilinx.com:{environment}")
+        _text(view, "language", "Verilog")
+        _text(view, "modelName", module)
+        _text(SubElement(view, _tag("fileSetRef")), "localName", "verilog")
+    group = SubElement(parent, _tag("ports"))
+    for port in ports:
+        element = SubElement(group, _tag("port"))
+        _text(element, "name", port.name)
+        wire = SubElement(element, _tag("wire"))
+        _text(wire, "direction", port.direction)
+        if port.width > 1:
+            vector = SubElement(wire, _tag("vector"))
+            _text(vector, "left", port.width - 1)
+            _text(vector, "right", 0)
+
+
+def _files(parent: Element, names: Sequence[str], folder: str) -> None:
+    files = SubElement(parent, _tag("fileSet"))
+    _text(files, "name", "verilog")
+    for name in names:
+        file = SubElement(files, _tag("file"))
+        _text(file, "name", f"{folder}/{name}")
+        _text(file, "fileType", "verilogSource")
