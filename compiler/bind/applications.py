@@ -12,7 +12,7 @@ from compiler.bind.design import Design, Run
 from compiler.bind.registry import check_options, compile_program
 from compiler.frontend.sac.dfg import LoopFate, Obstacle
 from compiler.frontend.sac.program import SacProgram
-from compiler.frontend.sac.programs import Application, Group, group_loops, run_application, trace_application
+from compiler.frontend.sac.programs import Application, Execute, Group, group_loops, run_application, trace_application
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
@@ -51,15 +51,20 @@ class Placed:
 
     def simulate(self, simulator: str = "verilator", **settings: Any) -> list[np.ndarray]:
         """The outputs of the main graph with every group in RTL; each group runs when what it takes is there."""
-        designs = {placed.group.program.name: placed.design for placed in self.groups}
+        return run_application(self.application, [placed.group for placed in self.groups], self.inputs,
+                               self.execution(simulator, **settings))
+
+    def execution(self, simulator: str = "verilator", **settings: Any) -> Execute:
+        """What runs the program of a group on inputs by name, in RTL; `runs` has what it found."""
+        designs = {placed.group.program: placed.design for placed in self.groups}
 
         def execute(program: Program, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-            design: Any = designs[program.name]
+            design: Any = designs[program]
             run: Run = design.simulate(given, simulator, **settings)
             self.runs[program.name] = run
             return run.outputs
 
-        return run_application(self.application, [placed.group for placed in self.groups], self.inputs, execute)
+        return execute
 
 
 def place_application(program: SacProgram, inputs: Sequence[np.ndarray], target: str, **options: Any) -> Placed:

@@ -57,7 +57,7 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     if options.report:
         for line in report_loops(written, program, notes, options.report):
             console.print(Text(line), soft_wrap=True)
-    if options.host_c:
+    if options.host_c and not options.target:
         write_atomic(options.host_c, program.host_c().encode())
     if options.loops:
         print_costs(program, console)

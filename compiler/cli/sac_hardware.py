@@ -15,6 +15,7 @@ from rich.text import Text
 
 from compiler.bind.application_forms import ChosenForm
 from compiler.bind.applications import Placed, PlacedGroup, place_application
+from compiler.bind.host_process import run_driver, write_driver
 from compiler.bind.registry import target
 from compiler.cli.settings import UsageError, simulation_settings, target_options
 from compiler.frontend.sac import SacProgram
@@ -22,6 +23,7 @@ from compiler.frontend.sac.ddcf import interpret
 from compiler.frontend.sac.dfg import LoopFate
 from compiler.frontend.sac.host_c import compile_host, run_host
 from hw.errors import SluiceError
+from hw.files import write_atomic
 
 __all__ = ["forms_table", "hardware_options", "run_on_hardware"]
 
@@ -64,7 +66,14 @@ def run_on_hardware(written: SacProgram, program: SacProgram | Placed, inputs: S
         console.print(Text(line), soft_wrap=True)
     if options.simulator != "none":
         equal = _same(results, reference)
-        console.print(_checks(written, placed, results, reference, options.simulator))
+        checks = _checks(written, placed, results, reference, options.simulator)
+        if options.host_c:
+            equal = _driver_checks(checks, placed, reference, options) and equal
+        console.print(checks)
+    if options.host_c:
+        options.host_c.parent.mkdir(parents=True, exist_ok=True)
+        groups = [group.group for group in placed.groups]
+        write_atomic(options.host_c, write_driver(placed.application, groups, options.host_c.parent).encode())
     if options.directory:
         _emit(placed, options.directory, console)
     return results, equal
@@ -113,6 +122,18 @@ def _checks(written: SacProgram, placed: Placed, results: Sequence[np.ndarray], 
     for row in rows:
         table.add_row(*map(Text, row))
     return table
+
+
+def _driver_checks(table: Table, placed: Placed, reference: Sequence[np.ndarray], options: argparse.Namespace) -> bool:
+    """Rows about the driver in C, with its loops in RTL again; whether its results are the interpreter's."""
+    with TemporaryDirectory() as folder:
+        run = run_driver(placed.application, [group.group for group in placed.groups], placed.inputs,
+                         placed.execution(options.simulator), Path(folder))
+    equal = _same(run.outputs, reference)
+    table.add_row("configurations that the driver in C loaded", str(len(run.configurations)))
+    table.add_row("starts of loops by it", str(len(run.starts)))
+    table.add_row("its results equal to the interpreter", "yes" if equal else "NO")
+    return equal
 
 
 def _against_c(written: SacProgram, placed: Placed, results: Sequence[np.ndarray]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.bind.window import WILDFORCE, Start, WindowApplication, place_on_windows
+from compiler.bind.window import WILDFORCE, Start, WindowApplication, link_board, place_on_windows
 from compiler.frontend.sac import parse_sac
 
 _IMAGE = 4 * 198 * 75
@@ -32,6 +32,14 @@ def test_printed_transfers():
     fused = WILDFORCE.elapsed([Start("fused", _IMAGE, _RESULT, 0)])
     assert pair.transfer_ms == pytest.approx(2.86, rel=0.03) and fused.transfer_ms == pytest.approx(1.43, rel=0.03)
     assert pair.configuration_ms - fused.configuration_ms == 106
+
+
+def test_the_same_starts_over_a_serial_line():
+    """Ten bits for a byte, and an answer's time for each transfer; a model, as the other one."""
+    fused = [Start("fused", _IMAGE, _RESULT, 0)]
+    slow, fast = (link_board(baud).elapsed(fused) for baud in (1_000_000, 12_000_000))
+    assert slow.transfer_ms == pytest.approx((_IMAGE + _RESULT) / 100, rel=0.01)
+    assert fast.transfer_ms == pytest.approx(slow.transfer_ms / 12) and fast.configuration_ms == slow.configuration_ms
 
 
 def test_a_loaded_configuration_is_not_loaded_again():

@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["WILDFORCE", "Board", "Elapsed", "Start", "Transfer"]
+from hw.link.protocol import DEFAULT_BAUD
+
+__all__ = ["WILDFORCE", "Board", "Elapsed", "Start", "Transfer", "link_board"]
 
 _MEGABYTE = 1 << 20
+_BITSTREAM_BYTES = 1_900_000
+_FRAME_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -75,3 +79,12 @@ class Board:
 
 WILDFORCE = Board(106.0, Transfer(50.0, 120.0), Transfer(40.0, 66.0))
 """The board of the thesis: five FPGAs configured bit by bit, DMA over PCI of 32 bits and 33 MHz."""
+
+
+def link_board(baud: int = DEFAULT_BAUD, bitstream_bytes: int = _BITSTREAM_BYTES, jtag_hz: float = 6e6) -> Board:
+    """A board with the link of this project (`hw.link`), by a model: a byte takes ten bits of a serial line, an answer
+    comes after a frame without data in both directions; the bitstream, by default one of an ECP5-85, comes bit by bit
+    over JTAG."""
+    rate = baud / 10 / _MEGABYTE
+    answer_us = 2e6 * _FRAME_BYTES * 10 / baud
+    return Board(1000 * 8 * bitstream_bytes / jtag_hz, Transfer(answer_us, rate), Transfer(answer_us, rate))

@@ -19,23 +19,23 @@ from compiler.frontend.sac.host_c.names import c_type, element_kind, kind_member
 from compiler.frontend.sac.types import Type
 from compiler.ir.types import ProgramError
 
-__all__ = ["emit_c"]
+__all__ = ["Emitter", "emit_c"]
 
 _REDUCTIONS = {"SUM": "S", "PRODUCT": "P", "MIN": "m", "MAX": "M", "AND": "&", "OR": "|", "MEAN": "a", "ST_DEV": "s",
                "MEDIAN": "d", "MODE": "o", "HISTOGRAM": "H"}
 
 
-def emit_c(module: Module, main: Function, while_iterations: int) -> str:
+def emit_c(module: Module, main: Function, while_iterations: int, emitter: Emitter | None = None) -> str:
     """A C program that reads the inputs of `main` from standard input and writes its outputs.
 
     Scalars are 8 bytes (4 of a ``float``), arrays their extents, 8 bytes each, before their elements. The program ends
     with status 3 and a line on standard error if there is no result.
     """
     runtime = files(__package__ or "").joinpath("runtime.h").read_text(encoding="utf-8")
-    emitter = _Emitter(while_iterations)
+    emitter = emitter or Emitter(while_iterations)
     heads = [f"{_head(function)};" for function in module.functions]
     bodies = [line for function in module.functions for line in emitter.function(function)]
-    return "\n".join([runtime, *heads, *bodies, *_main(main), ""])
+    return "\n".join([*emitter.head, runtime, *heads, *bodies, *_main(main, emitter), ""])
 
 
 def _head(function: Function) -> str:
@@ -45,8 +45,8 @@ def _head(function: Function) -> str:
     return f"static void f_{function.name}({', '.join(inputs + outputs) or 'void'})"
 
 
-def _main(function: Function) -> list[str]:
-    lines = ["int main(void) {"]
+def _main(function: Function, emitter: Emitter) -> list[str]:
+    lines = [f"int main({emitter.parameters}) {{", *emitter.opening]
     for number, type_ in enumerate(function.graph.inputs):
         kind = wide_kind(type_)
         number_read = f"read_number('{kind}').{kind_member(type_)}"
@@ -62,11 +62,17 @@ def _main(function: Function) -> list[str]:
             lines.append(f"write_array(&r{number});")
         else:
             lines.append(f"write_number(of_{kind_member(type_)}(r{number}), '{wide_kind(type_)}');")
-    return [*lines, "return 0;", "}"]
+    return [*lines, *emitter.closing, "return 0;", "}"]
 
 
-class _Emitter(Lines):
-    """C for functions and loops."""
+class Emitter(Lines):
+    """C for functions and loops. `head`: lines before all others; `opening` and `closing`: those around what ``main``
+    does, which has `parameters`."""
+
+    head: Sequence[str] = ()
+    parameters = "void"
+    opening: Sequence[str] = ()
+    closing: Sequence[str] = ()
 
     def __init__(self, while_iterations: int) -> None:
         super().__init__()
