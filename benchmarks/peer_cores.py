@@ -2,14 +2,17 @@
 which registers start a run.
 
 Needs the extra ``peers``. nngen makes an accelerator for a graph of operators, with an AXI4 master and AXI4-Lite
-registers of its own names; a wrapper gives them the names of `hw.sim.testbench`.
+registers of its own names; a wrapper gives them the names of `hw.sim.testbench`. `benchmarks.veriloggen_cores` has
+veriloggen's.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -18,17 +21,19 @@ from hw.errors import SluiceError
 from hw.main_memory import MainMemory
 from hw.sim.simulate import Job, JobResult, run_job
 
-__all__ = ["PEER_MODULE", "PeerCore", "PeerError", "Tensor", "nngen_convolution", "nngen_product",
-           "wrapper"]
+__all__ = ["PEER_MODULE", "PeerCore", "PeerError", "Tensor", "nngen_convolution", "nngen_filter", "nngen_product",
+           "peer_versions", "wrapper"]
 
 PEER_MODULE = "peer_system"
 """Top module of a peer's sources."""
 
+_PEERS = ("nngen", "veriloggen")
+
 _TEMPORARY = 0x8000
 """Where a peer may put what it needs for itself."""
 
-_INTERRUPT_ENABLE, _START, _GLOBAL_ADDRESS = 40, 16, 132
-"""Byte addresses of nngen's registers."""
+_NNGEN_START = ((132, _TEMPORARY), (40, 1), (16, 1))
+"""nngen's registers: where its memory is, interrupts on, start."""
 
 
 class PeerError(SluiceError):
@@ -51,10 +56,17 @@ class Tensor:
         found[tuple(slice(0, extent) for extent in self.shape)] = values.reshape(self.shape)
         return found.tobytes()
 
-    def unpack(self, content: bytes) -> np.ndarray:
-        """The values in bytes."""
-        found = np.frombuffer(content, self.dtype).reshape(self.padded)
-        return found[tuple(slice(0, extent) for extent in self.shape)]
+    def unpack(self, rows: Sequence[bytes]) -> np.ndarray:
+        """The values in the bytes of `rows`."""
+        return np.frombuffer(b"".join(rows), self.dtype).reshape(self.shape)
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """Byte address and bytes of each row that has values, without what it is padded with: that may be undefined."""
+        size = np.dtype(self.dtype).itemsize
+        strides = np.cumprod([size, *self.padded[:0:-1]])[::-1]
+        return [(self.address + int(np.dot(index, strides[:-1])), self.shape[-1] * size)
+                for index in np.ndindex(*self.shape[:-1])]
 
     @property
     def bytes(self) -> int:
@@ -64,11 +76,13 @@ class Tensor:
 
 @dataclass(frozen=True)
 class PeerCore:
-    """A circuit: Verilog by file name, `inputs` by name, its `output`, and the `seconds` that making it took."""
+    """A circuit: Verilog by file name, `inputs` by name, its `output`, what is written to which register to start it
+    (byte address, value), and the `seconds` that making it took."""
 
     sources: Mapping[str, str]
     inputs: tuple[Tensor, ...]
     output: Tensor
+    start: tuple[tuple[int, int], ...]
     seconds: float
 
     def run(self, values: Mapping[str, np.ndarray], memory: MainMemory, simulator: str) -> tuple[JobResult, np.ndarray]:
@@ -76,10 +90,18 @@ class PeerCore:
         job = run_job(Job(
             sources=self.sources, top=PEER_MODULE, memory_bytes=1 << 17, seed=1,
             loads=[(tensor.address, tensor.pack(values[tensor.name])) for tensor in self.inputs],
-            writes=[(_GLOBAL_ADDRESS, _TEMPORARY), (_INTERRUPT_ENABLE, 1), (_START, 1)],
-            dumps=[(self.output.address, self.output.bytes)], latency=memory.latency, bursts=memory.bursts,
-            simulator=simulator, cycle_limit=1_000_000))
-        return job, self.output.unpack(job.dumps[0])
+            writes=self.start, dumps=self.output.rows, latency=memory.latency,
+            bursts=memory.bursts, simulator=simulator, cycle_limit=1_000_000))
+        return job, self.output.unpack(job.dumps)
+
+
+def peer_versions() -> str:
+    """Those of the peers that are installed."""
+    found = []
+    for name in _PEERS:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return ", ".join(found) or "none"
 
 
 def nngen_product(size: int, parallel: tuple[int, int, int], *, transposed: bool, bus_bits: int) -> PeerCore:
@@ -99,11 +121,22 @@ def nngen_product(size: int, parallel: tuple[int, int, int], *, transposed: bool
 def nngen_convolution(size: int, taps: int, parallel: tuple[int, int], *, bus_bits: int) -> PeerCore:
     """A convolution of a `size` x `size` int8 image with `taps` x `taps` weights, int32 sums, without borders;
     `parallel` results along columns and rows. Raises `PeerError`."""
+    return _nngen_window((size, size), (taps, taps), "int8", parallel, bus_bits)
+
+
+def nngen_filter(length: int, taps: int, parallel: int, *, bus_bits: int) -> PeerCore:
+    """An int16 FIR filter with `length` int32 results, as a convolution of an image of one row; `parallel` results at a
+    time. Raises `PeerError`."""
+    return _nngen_window((1, length + taps - 1), (1, taps), "int16", (parallel, 1), bus_bits)
+
+
+def _nngen_window(image: tuple[int, int], window: tuple[int, int], dtype: str, parallel: tuple[int, int],
+                  bus_bits: int) -> PeerCore:
     ng = _nngen()
 
     def graph() -> tuple[list[Any], Any]:
-        x = ng.placeholder(ng.int8, shape=(1, size, size, 1), name="X")
-        w = ng.placeholder(ng.int8, shape=(1, taps, taps, 1), name="W")
+        x = ng.placeholder(getattr(ng, dtype), shape=(1, *image, 1), name="X")
+        w = ng.placeholder(getattr(ng, dtype), shape=(1, *window, 1), name="W")
         return [x, w], ng.conv2d(x, w, strides=(1, 1, 1, 1), padding=0, dtype=ng.int32, mul_dtype=ng.int32,
                                  sum_dtype=ng.int32, par_col=parallel[0], par_row=parallel[1])
 
@@ -124,7 +157,8 @@ def _core(ng: Any, graph: Callable[[], tuple[list[Any], Any]], bus_bits: int) ->
     text = ng.to_verilog([output], "peer_core", silent=True, config={"maxi_datawidth": bus_bits})
     seconds = time.perf_counter() - start
     *placed, result = (_tensor(operator) for operator in (*inputs, output))
-    return PeerCore({"peer_core.v": text, "peer_system.v": wrapper(bus_bits)}, tuple(placed), result, seconds)
+    return PeerCore({"peer_core.v": text, "peer_system.v": wrapper(bus_bits)}, tuple(placed), result,
+                    _NNGEN_START, seconds)
 
 
 def _tensor(operator: Any) -> Tensor:

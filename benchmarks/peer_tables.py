@@ -36,10 +36,11 @@ def peer_tables() -> list[str]:
     results = read_results("peers")
     head = ["program", "on", "cycles start to done", "LUT", "multipliers", "MHz", *_COSTS, "compile s"]
     rows = [line for name, found in results["programs"].items() for line in _lines(name, found)]
-    text = (f"Beside other open generators (`python -m benchmarks.peers`; extra `peers`: nngen), in the same simulator "
-            f"with the same main memory ({results['memory']}, unless a row says another port), and in the same plain "
-            f"flow: `synth_ecp5` and nextpnr with their defaults for an {results['device']}, in one harness. Where a "
-            "peer's best row is better than our best one, the row is lost; a dash is what has not been measured.")
+    text = ("Beside other open generators (`python -m benchmarks.peers`; extra `peers`: nngen, veriloggen), in the "
+            f"same simulator with the same main memory ({results['memory']}, unless a row says another port), and in "
+            f"the same plain flow: `synth_ecp5` and nextpnr with their defaults for an {results['device']}, in one "
+            "harness. Where a peer's best row is better than our best one, the row is lost; a dash is what has not "
+            "been measured.")
     return [f"{text}\n\n{table(head, rows)}"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.peer_cores import PEER_MODULE, PeerError, Tensor, nngen_product, wrapper
 from benchmarks.peer_tables import score, verdict
 from benchmarks.peers import main
+from benchmarks.veriloggen_cores import veriloggen_product
 from hw.sim.testbench import make_testbench
 
 
@@ -28,7 +29,9 @@ def test_padded_arrays() -> None:
     tensor = Tensor("x", 0, (2, 3), (2, 4), "int16")
     values = np.array([[1, -2, 3], [4, 5, -6]])
     assert tensor.bytes == 16 and np.frombuffer(tensor.pack(values), np.int16).tolist() == [1, -2, 3, 0, 4, 5, -6, 0]
-    assert (tensor.unpack(tensor.pack(values)) == values).all()
+    content = tensor.pack(values)
+    assert tensor.rows == [(0, 6), (8, 6)]
+    assert (tensor.unpack([content[start:start + size] for start, size in tensor.rows]) == values).all()
 
 
 @pytest.mark.parametrize("bus_bits", [32, 128])
@@ -40,5 +43,9 @@ def test_peers_that_are_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setitem(sys.modules, "nngen", None)
     with pytest.raises(PeerError, match=r"^nngen is missing \(.*\); install the extra: pip install '\.\[peers\]'$"):
         nngen_product(4, (1, 1, 1), transposed=True, bus_bits=64)
+    monkeypatch.setitem(sys.modules, "veriloggen", None)
+    with pytest.raises(PeerError, match=r"^veriloggen is missing \(.*\); install the extra: pip install '\.\[peers\]'$"
+                       ):
+        veriloggen_product(4, 1)
     assert main(["sorting"]) == 1
     assert capsys.readouterr().err.startswith("error: there is no program 'sorting'; there are: int8 matrix product")
