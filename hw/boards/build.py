@@ -1,6 +1,7 @@
 """A design for a board: Verilog, constraints, manifest, and on ECP5 the bitstream and its figures.
 
-    python -m hw.build --board de3 [--design cgra|vector|DIR] [--array RxC] [--lanes N] [--pnr] [--pins FILE] [-o DIR]
+    python -m hw.build --board de3 [--design cgra|vector|DIR] [--array RxC] [--lanes N] [--pins FILE] [-o DIR]
+                       [--pnr | --program]
 
 Exit status: 0, 1 for an error (one line on standard error), 2 for a wrong command line.
 """
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hw.boards.pins import parse_connection
+from hw.boards.program import program_board
 from hw.boards.project import TOP, LinkOptions, Project, make_project
 from hw.boards.registry import BoardError, boards, find, find_board
 from hw.command import run_command
@@ -78,6 +80,7 @@ def _parser(command: str) -> _Parser:
     add("--baud", type=int, metavar="N", help=f"bits per second of --link (default {DEFAULT_BAUD})")
     add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
     add("--pnr", action="store_true", help="synthesize, place and route (ECP5 boards)")
+    add("--program", action="store_true", help="--pnr, and load the bitstream into the board")
     add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
     return parser
 
@@ -100,7 +103,8 @@ def _print_list(console: Console) -> None:
 
 def _build(options: argparse.Namespace, console: Console) -> None:
     board = find_board(options.board)
-    if options.pnr and not board.can_place:
+    place = options.pnr or options.program
+    if place and not board.can_place:
         raise BoardError(f"board {board.name} ({board.device}) has no free tools for --pnr; ECP5 boards have")
     if not Path(options.design).is_dir():
         find("design", options.design, DESIGNS)
@@ -114,7 +118,7 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     files: dict[str, str | bytes] = dict(project.files)
     manifest = _manifest(project, design)
     figures = None
-    if options.pnr:
+    if place:
         products, figures = _place_and_route(project, console)
         files |= products
         manifest["figures"] = figures.as_json()
@@ -122,6 +126,9 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     _write(output, files, manifest)
     console.print(f"{output}: {len(files)} files and manifest.json, core clock {project.clock_hz / 1e6:g} MHz")
     _report(console, project, figures)
+    if options.program:
+        program_board(board, output, TOP)
+        console.print(f"loaded {output}/{TOP}.bit into {board.name}")
 
 
 def _link(options: argparse.Namespace) -> LinkOptions | None:
