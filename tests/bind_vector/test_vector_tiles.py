@@ -16,9 +16,10 @@ from random_arrays import random_inputs
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, unrolled
 from compiler.bind.vector.loop_reroll import roll
-from compiler.bind.vector.plan import Ends, PhasePlan, make_plan, tile_boxes
+from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
+from compiler.bind.vector.tile_boxes import Ends, TileBoxes
 from compiler.frontend import parallel_array as pa
 from hw.vector_lanes.isa import Op
 
@@ -32,16 +33,17 @@ def test_tiles_cover_every_element_once(sizes: list[tuple[int, int]], ends: tupl
     shape, tile = tuple(n for n, _ in sizes), tuple(min(n, t) for n, t in sizes)
     fitting = Ends(*(tuple(end for end in part if tile and end <= tile[0]) for part in ends))
     count = np.zeros(shape, int)
-    for box in tile_boxes(shape, tile, fitting, unit):
+    for box in TileBoxes(shape, tile, fitting, unit):
         assert all(0 < high - low <= t for (low, high), t in zip(box, tile, strict=True))
         count[tuple(slice(low, high) for low, high in box)] += 1
     assert (count == 1).all()
 
 
 def test_ends_are_in_both_directions() -> None:
-    assert tile_boxes((20,), (8,), Ends((2, 4), (3,))) == [((0, 2),), ((2, 6),), ((6, 12),), ((12, 17),), ((17, 20),)]
-    assert tile_boxes((6, 4), (6, 2), Ends((1,), (2,))) == [((0, 1), (0, 2)), ((1, 6), (0, 2)), ((0, 4), (2, 4)),
-                                                           ((4, 6), (2, 4))]
+    rows = TileBoxes((20,), (8,), Ends((2, 4), (3,)))
+    assert list(rows) == [((0, 2),), ((2, 6),), ((6, 12),), ((12, 17),), ((17, 20),)]
+    assert list(TileBoxes((6, 4), (6, 2), Ends((1,), (2,)))) == [((0, 1), (0, 2)), ((1, 6), (0, 2)), ((0, 4), (2, 4)),
+                                                                  ((4, 6), (2, 4))]
 
 
 def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:

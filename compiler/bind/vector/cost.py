@@ -48,6 +48,10 @@ from the queue until it leaves dispatch."""
 INDEX = 6
 """Cycles from the read of the first index of a gather to that of its element."""
 
+LONG, SETTLED = 64, 24
+"""Loops of more turns than the first are carried out for so many turns, and once more for the last one; what lies
+between takes as long as the second half of those did, on average."""
+
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
 
@@ -196,17 +200,18 @@ class Timeline:
         self.log: list[Interval] | None = None
         self.cold = False
         self.words = 0
+        self._left_out = 0.0
         self._code = CodeWords()
 
     @property
     def now(self) -> float:
         """When everything so far is finished."""
-        return max(self.core, self._finished, self.transfers.finished())
+        return max(self.core, self._finished, self.transfers.finished()) + self._left_out
 
     @property
     def horizon(self) -> float:
         """Until when core, lanes or memory are busy, without what waits for them."""
-        return max(self.core, self.lanes, self.transfers.memory.busy_until())
+        return max(self.core, self.lanes, self.transfers.memory.busy_until()) + self._left_out
 
     def intervals(self) -> list[Interval]:
         """The work in the `log`, with that of the DMA engine, by its beginning."""
@@ -217,14 +222,22 @@ class Timeline:
         """Carry out a program: what comes for the first time, or is in a loop that the cache does not hold, is cold."""
         for statement in body:
             if isinstance(statement, Loop):
-                before, held = self.words, False
-                own = LOOP + _stepping(statement.body)
-                self._spend(0, 0.0, *_fixed(statement.body))
-                for turn in range(statement.count):
-                    self._turn(statement.body, (*counters, turn), self.cold and not held, own)
-                    held = held or self.words - before <= CACHED
+                self._loop(statement, counters)
             else:
                 self.feed(unrolled((statement,), counters))
+
+    def _loop(self, loop: Loop, counters: tuple[int, ...]) -> None:
+        """Carry out a loop: a long one until its turns take the same time on average, and its last turn."""
+        before, held, ends = self.words, False, []
+        own = LOOP + _stepping(loop.body)
+        self._spend(0, 0.0, *_fixed(loop.body))
+        for turn in range(loop.count) if loop.count <= LONG else (*range(SETTLED), loop.count - 1):
+            self._turn(loop.body, (*counters, turn), self.cold and not held, own)
+            held = held or self.words - before <= CACHED
+            ends.append(self.horizon)
+        if loop.count > LONG:
+            half = SETTLED // 2
+            self._left_out += (loop.count - len(ends)) * (ends[SETTLED - 1] - ends[half - 1]) / half
 
     def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool, own: int) -> None:
         before, self.cold = self.cold, cold

@@ -17,7 +17,7 @@ from compiler.bind.vector.access_ranges import wavefronts
 from compiler.bind.vector.c_code import c_program
 from compiler.bind.vector.c_names import c_names
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, unrolled
+from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, sampled
 from compiler.bind.vector.options import Options
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
@@ -148,7 +148,7 @@ class VectorDesign(Design):
         """Operations, wavefronts and bytes."""
         operations, gathered, waves, moved, count = 0.0, 0, 0, 0, 0
         state: dict[str, tuple[int, ...]] = {"length": (0,)}
-        for statement in unrolled(self.code.body):
+        for statement, times in sampled(self.code.body):
             match statement:
                 case Setting(kind, values):
                     state[kind] = tuple(v for v in values if isinstance(v, int))
@@ -156,14 +156,14 @@ class VectorDesign(Design):
                     elements, rows, size = state["length"][0], 1, 1 << mode.exec_size
                     for kind in ("rows", "matrices")[:mode.dimensions]:
                         rows *= state[kind][0]
-                    count += 1
+                    count += times
                     if mode.op.indexed:
-                        gathered += elements * rows
+                        gathered += times * elements * rows
                     else:
-                        operations += elements * rows * size / 4
-                    waves += rows * wavefronts(mode, elements, self.spec.row_bytes)
+                        operations += times * elements * rows * size / 4
+                    waves += times * rows * wavefronts(mode, elements, self.spec.row_bytes)
                 case Transfer(bytes=int(size), rows=int(rows)):
-                    moved += size * rows
+                    moved += times * size * rows
         compute = operations / self.spec.lanes + gathered
         bound = max(compute, moved / self.spec.memory_bytes)
         return Figures(operations + gathered, waves, moved, count, compute, bound)

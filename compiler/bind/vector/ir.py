@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hw.vector_lanes.isa import Control, Entry, Mode
 
 __all__ = ["Affine", "Instruction", "Loop", "MemoryArray", "Note", "Number", "Setting", "Statement", "Transfer",
-           "VectorProgram", "entries", "number", "unrolled"]
+           "VectorProgram", "entries", "number", "sampled", "unrolled"]
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,39 @@ def unrolled(body: Sequence[Statement], counters: tuple[int, ...] = ()) -> Itera
                 values = fields_of(statement)
                 plain = all(isinstance(v, int) for v in values)
                 yield statement if plain else with_fields(statement, [at(v, counters) for v in values])
+
+
+def sampled(body: Sequence[Statement], counters: tuple[int, ...] = (), times: int = 1) -> Iterator[
+        tuple[Statement, int]]:
+    """Statements as `unrolled` gives them, each with how many are like it: of a loop whose turns differ in addresses
+    only, the first, the second, which stands for others, and the last one are given. So the least and the largest
+    address of everything are among them."""
+    for statement in body:
+        if isinstance(statement, Loop):
+            count = statement.count
+            turns = [(0, 1), (1, count - 2), (count - 1, 1)] if count > 3 and not _varies(statement.body) else \
+                [(turn, 1) for turn in range(count)]
+            for turn, weight in turns:
+                yield from sampled(statement.body, (*counters, turn), times * weight)
+        else:
+            yield from ((plain, times) for plain in unrolled((statement,), counters))
+
+
+def _varies(body: Sequence[Statement]) -> bool:
+    """Whether something besides addresses steps: settings, or sizes of transfers."""
+    for statement in body:
+        match statement:
+            case Setting(values=sizes):
+                varies = any(isinstance(size, Affine) for size in sizes)
+            case Transfer(bytes=size, rows=rows):
+                varies = isinstance(size, Affine) or isinstance(rows, Affine)
+            case Loop(body=inner):
+                varies = _varies(inner)
+            case _:
+                varies = False
+        if varies:
+            return True
+    return False
 
 
 def entries(program: VectorProgram, addresses: dict[str, int]) -> Iterator[Entry]:

@@ -12,9 +12,10 @@ from math import lcm
 from compiler.bind.vector.access import Access, Box, image
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, nodes_of
 from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.tile_boxes import TileBoxes
 from compiler.bind.vector.translate import Graph
 
-__all__ = ["Buffer", "Layout", "extents", "layout_of", "make_layout", "reduced_box", "regions"]
+__all__ = ["Buffer", "Layout", "extents", "group_period", "layout_of", "make_layout", "reduced_box", "regions"]
 
 
 BEAT = 32
@@ -135,17 +136,17 @@ class Layout:
         return node
 
 
-def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: Iterable[Box], row_bytes: int) -> Layout:
+def make_layout(graph: Graph, sizes: Sizes, tile: tuple[int, ...], boxes: TileBoxes, row_bytes: int) -> Layout:
     """The layout for tiles of the shape `tile`, which begin where `boxes` do."""
     return layout_of(graph, sizes, tile, _largest_regions(graph, tile, boxes), row_bytes)
 
 
-def _largest_regions(graph: Graph, tile: tuple[int, ...], boxes: Iterable[Box]) -> dict[Node, Box]:
+def _largest_regions(graph: Graph, tile: tuple[int, ...], boxes: TileBoxes) -> dict[Node, Box]:
     """The regions of the first tile, made as large as those of any other one: where two values are groups of an array
     from different elements on, a tile needs one group of it or two, as it comes."""
     found = regions(graph, tuple((0, n) for n in tile), clip=False)
-    period = _period(graph)
-    for starts in {tuple(low % period for low, _ in box) for box in boxes if period > 1}:
+    period = group_period(graph)
+    for starts in boxes.starts(period) if period > 1 else ():
         moved = regions(graph, tuple((start, start + n) for start, n in zip(starts, tile, strict=True)), clip=False)
         found = {node: _at_least(box, extents(moved[node])) for node, box in found.items()}
     return found
@@ -155,7 +156,7 @@ def _at_least(box: Box, shape: tuple[int, ...]) -> Box:
     return tuple((low, max(high, low + n)) for (low, high), n in zip(box, shape, strict=True))
 
 
-def _period(graph: Graph) -> int:
+def group_period(graph: Graph) -> int:
     """After how many elements of the results the groups that they need begin in the same way again."""
     periods: dict[Node, int] = {result.node: 1 for result in graph.results}
     for node in reversed(list(nodes_of(periods))):

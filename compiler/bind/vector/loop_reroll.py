@@ -21,7 +21,7 @@ from compiler.bind.vector.ir import (
     with_fields,
 )
 
-__all__ = ["roll"]
+__all__ = ["LoopGroup", "is_progression", "loop_of", "roll"]
 
 Group = tuple[Statement, ...]
 MOST_PERIOD = 16
@@ -63,7 +63,7 @@ def _steps(value: Number) -> tuple[int, ...]:
     return () if isinstance(value, int) else value.steps
 
 
-class _Group:
+class LoopGroup:
     """A group with what is compared."""
 
     def __init__(self, group: Group) -> None:
@@ -73,7 +73,7 @@ class _Group:
         self.bases = [_base(n) for n in numbers]
 
 
-def _repeats(groups: list[_Group], start: int, period: int) -> int:
+def _repeats(groups: list[LoopGroup], start: int, period: int) -> int:
     """How often the `period` groups from `start` on repeat with constant differences."""
     deltas: list[list[int]] | None = None
     count = 1
@@ -105,17 +105,25 @@ def _looped(statement: Statement, deltas: list[int]) -> Statement:
             return with_fields(statement, values)
 
 
-def _loop(groups: list[_Group], start: int, period: int, count: int) -> Loop:
+def loop_of(now: Sequence[LoopGroup], following: Sequence[LoopGroup], count: int) -> Loop:
+    """The groups `now`, `count` times, of which the second time are those `following`."""
     body: list[Statement] = []
-    for a, b in zip(groups[start:start + period], groups[start + period:start + 2 * period], strict=True):
+    for a, b in zip(now, following, strict=True):
         deltas = [y - x for x, y in zip(a.bases, b.bases, strict=True)]
         body += [_looped(s, deltas) for s in a.group]
     return Loop(count, tuple(body))
 
 
-def _pass(groups: list[_Group]) -> list[_Group]:
+def is_progression(first: LoopGroup, second: LoopGroup, last: LoopGroup, turns: int) -> bool:
+    """Whether the `last` group is what the first two become, `turns` turns after the first one."""
+    if not first.shape == second.shape == last.shape:
+        return False
+    return all(x + turns * (y - x) == z for x, y, z in zip(first.bases, second.bases, last.bases, strict=True))
+
+
+def _pass(groups: list[LoopGroup]) -> list[LoopGroup]:
     """One walk: at each place the repetition that saves most."""
-    result: list[_Group] = []
+    result: list[LoopGroup] = []
     place = 0
     while place < len(groups):
         best, period = 1, 1
@@ -125,7 +133,8 @@ def _pass(groups: list[_Group]) -> list[_Group]:
             if (count - 1) * candidate > saved:
                 best, period, saved = count, candidate, (count - 1) * candidate
         if best > 1:
-            result.append(_Group((_loop(groups, place, period, best),)))
+            loop = loop_of(groups[place:place + period], groups[place + period:place + 2 * period], best)
+            result.append(LoopGroup((loop,)))
             place += best * period
         else:
             result.append(groups[place])
@@ -135,7 +144,7 @@ def _pass(groups: list[_Group]) -> list[_Group]:
 
 def roll(groups: Sequence[Sequence[Statement]]) -> tuple[Statement, ...]:
     """The statements of all groups, rolled up; twice, for tiles in two dimensions."""
-    work = [_Group(tuple(g)) for g in groups if g]
+    work = [LoopGroup(tuple(g)) for g in groups if g]
     for _ in range(2):
         work = _pass(work)
     return tuple(s for g in work for s in g.group)

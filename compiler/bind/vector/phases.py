@@ -6,6 +6,7 @@ Within a phase every node is computed tile by tile along with the results. A nod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import networkx as nx
@@ -19,7 +20,7 @@ from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 
-__all__ = ["Phase", "split", "with_variants"]
+__all__ = ["Phase", "is_cut_by_dimension", "split", "with_variants"]
 
 
 @dataclass
@@ -116,6 +117,20 @@ def _tile_maps(roots: list[Node], stop: set[Node]) -> tuple[dict[Node, list[Tile
             if not leaf and _storable(node, access, wanted, rank) and access.node not in stored:
                 stored.append(access.node)
     return maps, stored
+
+
+def is_cut_by_dimension(graph: Graph, moving: Sequence[int]) -> bool:
+    """Whether, as tiles move along the dimensions `moving`, all nodes move forwards, as fast for all that read them,
+    and each dimension of those that end somewhere moves with one of them at most."""
+    maps, _ = _tile_maps([result.node for result in graph.results], set())
+    extended = any(isinstance(node, Extend) for node in maps)
+    for node, found in maps.items():
+        seen = {tuple(tuple(v[t] for t in moving) for v in tile_map) for tile_map in found}
+        ends = extended or (isinstance(node, Leaf) and any(node.boundaries))
+        most = 1 if ends else len(moving)
+        if len(seen) > 1 or any(sum(c != 0 for c in v) > most or min(v, default=0) < 0 for v in next(iter(seen))):
+            return False
+    return True
 
 
 def _barriers(graph: Graph, spilled: tuple[Node, ...]) -> list[Node]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import lcm
-from typing import NamedTuple
+from functools import cached_property, partial
+from math import gcd, lcm
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
@@ -18,25 +17,18 @@ from compiler.bind.vector.graph import Leaf, Node, nodes_of
 from compiler.bind.vector.ir import Instruction, Setting, Statement
 from compiler.bind.vector.layout import Layout, extents, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
-from compiler.bind.vector.phases import Phase
+from compiler.bind.vector.phases import Phase, is_cut_by_dimension
 from compiler.bind.vector.prologue_overlap import early_start
 from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
 from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.tile_boxes import NO_ENDS, Ends, TileBoxes
+from compiler.bind.vector.tile_loops import TileLevel, TileNest, runs_of
+from compiler.bind.vector.tile_signature import Signature, signature_of
 from compiler.bind.vector.transfers import load, pad, pad_slabs, store
 from hw.vector_lanes.isa import Mode, Op
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["NO_ENDS", "Ends", "PhasePlan", "make_plan", "tile_boxes"]
-
-
-class Ends(NamedTuple):
-    """Extents of the first and of the last tiles along the first dimension, in the order of work."""
-
-    first: tuple[int, ...]
-    last: tuple[int, ...]
-
-
-NO_ENDS = Ends((), ())
+__all__ = ["PhasePlan", "PhaseWork", "make_plan"]
 
 
 @dataclass
@@ -74,9 +66,9 @@ class PhasePlan:
     late: int = 0
 
     @cached_property
-    def boxes(self) -> list[Box]:
+    def boxes(self) -> TileBoxes:
         """The elements of every tile, in the order of work."""
-        return tile_boxes(self.phase.shape, self.layout.tile, self.ends, self.unit)
+        return TileBoxes(self.phase.shape, self.layout.tile, self.ends, self.unit)
 
     @property
     def steps(self) -> int:
@@ -98,35 +90,36 @@ class PhasePlan:
 
         While a tile is computed, the next ones are loaded and the one before is stored.
         """
-        pads, ahead = _Pads(), range(min(self.ahead, self.steps))
-        tiles = _Tiles(self, settings)
-        start = self._load_resident(tiles[0])
-        early = early_start(tiles[0], self.order, self.early, self.unit) if self.early else None
-        later: list[Statement] = []
-        for number in ahead:
-            group = later if self.delay and number > 1 else start
-            group += early.load(tiles[0], self.moving) if early and not number else \
-                self._load(tiles[number], self.moving, tiles.shared(number))
-        yield [*start, *self._pad_resident(tiles[0], pads)]
+        work = self.work(settings)
+        yield work.before()
         for number in range(self.steps):
-            current, following = tiles[number], number + 1 < self.steps
-            group = self._load_next(tiles, number) if self.ahead == 1 else []
-            group += self._pad(current, self.moving, tiles.shared(number), pads)
-            # Before this tile's work: the next tile would wait for a copy that comes just before it.
-            if following:
-                group += self._carry(current, tiles[number + 1], tiles.shared(number + 1))
-            late = late_finish(current, self.order, self.late * self.unit) if self.late and not following else None
-            work = early.compute(current, self.order) if early and not number else \
-                list(current.compute(late.order if late else self.order))
-            if self.delay:
-                work = _among(work, self._moves(tiles, number - 1) if number else later, self.delay, self.gap)
-            group += work
-            if late:
-                group += late.finish(current)
-            elif not self.delay or not following:
-                group += self._moves(tiles, number)
-            tiles.forget(number - 2)
-            yield group
+            yield work.group(number)
+
+    def work(self, settings: Settings) -> PhaseWork:
+        """The groups of `segments` by number."""
+        return PhaseWork(self, settings)
+
+    def nest(self) -> TileNest | None:
+        """The tiles as loops, each of them with its runs of tiles that are alike; None if they are not regular."""
+        boxes = self.boxes
+        moving = [dimension for dimension, count in enumerate(boxes.counts) if count > 1]
+        if not boxes.is_regular or not moving or not is_cut_by_dimension(self.phase.graph, moving):
+            return None
+        runs = [runs_of(count, partial(self._signature, dimension)) for dimension, count in enumerate(boxes.counts)]
+        # Columns are the outer loops, rows the innermost one.
+        order = (*range(1, len(runs)), 0)
+        levels, below = [], len(boxes)
+        for dimension in order:
+            below //= boxes.counts[dimension]
+            levels.append(TileLevel(runs[dimension], self.period // gcd(self.period, below),
+                                    -(-(self.ahead + 1) // below)))
+        return TileNest(tuple(levels))
+
+    def _signature(self, dimension: int, place: int) -> Signature:
+        """What tiles at a `place` of one dimension, and in the middle of the others, are like."""
+        index = [n // 2 for n in self.boxes.counts]
+        index[dimension] = place
+        return signature_of(self.phase.graph, self.layout.tile, self.boxes.place(index))
 
     def _load_resident(self, first: TileCode) -> list[Statement]:
         """What any tile needs of these arrays: the first one may need less, or nothing, inside an extension."""
@@ -187,6 +180,53 @@ class PhasePlan:
                 for s in pads.statements(code, leaf, self._fresh(code, leaf, shared))]
 
 
+class PhaseWork:
+    """The statements of a plan's tiles; `settings` carries over from one to the next."""
+
+    def __init__(self, plan: PhasePlan, settings: Settings) -> None:
+        self._plan, self._settings = plan, settings
+        self._tiles, self._pads = _Tiles(plan, settings), _Pads()
+        first = self._tiles[0]
+        self._early = early_start(first, plan.order, plan.early, plan.unit) if plan.early else None
+        self._later: list[Statement] = []
+
+    def before(self) -> list[Statement]:
+        """What comes before the first tile."""
+        plan, tiles, early = self._plan, self._tiles, self._early
+        start = plan._load_resident(tiles[0])
+        for number in range(min(plan.ahead, plan.steps)):
+            group = self._later if plan.delay and number > 1 else start
+            group += early.load(tiles[0], plan.moving) if early and not number else \
+                plan._load(tiles[number], plan.moving, tiles.shared(number))
+        return [*start, *plan._pad_resident(tiles[0], self._pads)]
+
+    def group(self, number: int) -> list[Statement]:
+        """The work of a tile, with the transfers beside it."""
+        plan, tiles = self._plan, self._tiles
+        current, following = tiles[number], number + 1 < plan.steps
+        group = plan._load_next(tiles, number) if plan.ahead == 1 else []
+        group += plan._pad(current, plan.moving, tiles.shared(number), self._pads)
+        # Before this tile's work: the next tile would wait for a copy that comes just before it.
+        if following:
+            group += plan._carry(current, tiles[number + 1], tiles.shared(number + 1))
+        late = late_finish(current, plan.order, plan.late * plan.unit) if plan.late and not following else None
+        work = self._early.compute(current, plan.order) if self._early and not number else \
+            list(current.compute(late.order if late else plan.order))
+        if plan.delay:
+            work = _among(work, plan._moves(tiles, number - 1) if number else self._later, plan.delay, plan.gap)
+        group += work
+        if late:
+            group += late.finish(current)
+        elif not plan.delay or not following:
+            group += plan._moves(tiles, number)
+        tiles.keep(number - 1)
+        return group
+
+    def state(self) -> Hashable:
+        """All that the statements of the next tile depend on besides the tiles around it."""
+        return self._settings.state(), self._pads.state()
+
+
 class _Tiles(dict[int, TileCode]):
     """The code makers of tiles by number, each made when it is asked for."""
 
@@ -202,9 +242,10 @@ class _Tiles(dict[int, TileCode]):
         """What a tile does not share with the one before; see `PhasePlan`."""
         return self._plan.shared(self[number - 1], self[number]) if number else {}
 
-    def forget(self, number: int) -> None:
-        """That tile is finished."""
-        self.pop(number, None)
+    def keep(self, first: int) -> None:
+        """Tiles before that one are finished."""
+        for number in [n for n in self if n < first]:
+            del self[number]
 
 
 def _among(work: Sequence[Statement], moves: Sequence[Statement], delay: int, gap: int) -> list[Statement]:
@@ -229,6 +270,10 @@ class _Pads:
     def __init__(self) -> None:
         self._known: dict[tuple[Leaf, int], set[tuple[Box, int]]] = {}
 
+    def state(self) -> Hashable:
+        """What has been written."""
+        return frozenset((place, frozenset(slabs)) for place, slabs in self._known.items())
+
     def statements(self, code: TileCode, leaf: Leaf, box: Box) -> Iterator[Statement]:
         """The slabs of `box` that are not there yet."""
         corner = [low for low, _ in code.places[leaf]]
@@ -245,42 +290,12 @@ class _Pads:
         self._known[leaf, buffer] = kept
 
 
-def tile_boxes(shape: tuple[int, ...], tile: tuple[int, ...], ends: Ends = NO_ENDS, unit: int = 1) -> list[Box]:
-    """Tiles of `tile` elements that cover `shape`, the first dimension first: tiles that share rows follow each other.
-
-    The first and the last tiles have the extents `ends`; those between are then of equal size, as far as multiples of
-    `unit` allow.
-    """
-    if not shape:
-        return [()]
-    starts = [range(0, n, t) for n, t in zip(shape[1:], tile[1:], strict=True)]
-    columns = list(itertools.product(*starts))
-    found: list[Box] = []
-    for number, column in enumerate(columns):
-        up, down = (part if number == last else () for part, last in zip(ends, (0, len(columns) - 1), strict=True))
-        others = tuple((o, min(o + t, n)) for o, t, n in zip(column, tile[1:], shape[1:], strict=True))
-        found += [(rows, *others) for rows in _cut(shape[0], tile[0], up, down, unit)]
-    return found
-
-
-def _cut(length: int, most: int, up: tuple[int, ...], down: tuple[int, ...], unit: int) -> list[tuple[int, int]]:
-    """Parts of a dimension: extents `up`, then parts of at most `most`, then `down`."""
-    middle = max(0, length - sum(up) - sum(down))
-    part = most
-    if (up or down) and middle:
-        equal = -(-middle // -(-middle // most))
-        part = min(most, -(-equal // unit) * unit)
-    sizes = [*up, *(min(part, middle - start) for start in range(0, middle, part)), *down]
-    bounds = [min(b, length) for b in itertools.accumulate(sizes, initial=0)]
-    return [(low, high) for low, high in itertools.pairwise(bounds) if low < high]
-
-
 def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...], carry: bool = False,
               ahead: int = 1, ends: Ends = NO_ENDS, whole: bool = False) -> PhasePlan:
     """A plan with tiles of that shape, whether it fits the scratchpad or not."""
     graph = phase.graph
     unit = _unit(phase, sizes, spec)
-    boxes = tile_boxes(phase.shape, tile, ends, unit)
+    boxes = TileBoxes(phase.shape, tile, ends, unit)
     layout = make_layout(graph, sizes, tile, boxes, spec.row_bytes)
     leaves = [n for n in nodes_of([r.node for r in graph.results]) if isinstance(n, Leaf) and n in layout.buffers]
     resident, moving = _divide(phase, leaves, tile, boxes)
@@ -304,7 +319,7 @@ def _unit(phase: Phase, sizes: Sizes, spec: VectorSpec) -> int:
     return spec.row_bytes // min(sizes.bytes.values(), default=4) if len(phase.shape) == 1 else 1
 
 
-def _side_by_side(phase: Phase, layout: Layout, tile: tuple[int, ...], boxes: list[Box],
+def _side_by_side(phase: Phase, layout: Layout, tile: tuple[int, ...], boxes: TileBoxes,
                   moving: list[Leaf]) -> dict[Node, Sequence[int]]:
     """For arrays and results of which tiles are sets of neighbouring rows, where those of every tile lie in a buffer
     that holds all rows. Rows of results belong to one tile each."""
@@ -325,7 +340,7 @@ def _full(box: Box, tile: tuple[int, ...]) -> Box:
     return tuple((low, low + n) for (low, _), n in zip(box, tile, strict=True))
 
 
-def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: list[Box]) -> tuple[list[Leaf], list[Leaf]]:
+def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: TileBoxes) -> tuple[list[Leaf], list[Leaf]]:
     """Arrays of which every tile needs the same, and the others."""
     if len(boxes) == 1:
         return [], leaves

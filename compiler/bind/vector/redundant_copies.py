@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from compiler.bind.vector.access_ranges import Span, span, touched
@@ -36,6 +36,10 @@ class Repeats:
         self._given: dict[str, tuple[int, ...]] = {}
         self._passed: dict[str, tuple[int, ...]] = {}
         self._copies: deque[_Copy] = deque(maxlen=REMEMBERED)
+
+    def state(self) -> Hashable:
+        """What is known: groups that are alike are passed on alike where this is the same."""
+        return tuple(sorted(self._given.items())), tuple(sorted(self._passed.items())), tuple(self._copies)
 
     def without(self, group: Iterable[Statement]) -> list[Statement]:
         """The statements of a group that are needed."""

@@ -7,7 +7,6 @@ many rows as all places have in common. Rows before the first result's are compu
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,10 +22,11 @@ from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.shapes import Settings, State
 from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.tile_loops import TileLevel, TileNest, runs_of
 from compiler.bind.vector.transfers import load, store
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["SlidingPlan", "make_sliding_plan"]
+__all__ = ["SlidingPlan", "SlidingWork", "make_sliding_plan"]
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,11 @@ class SlidingPlan:
             self._blocks[columns] = regions(self.phase.graph, ((0, self.phase.shape[0]), columns), clip=False)
         return self._blocks[columns]
 
-    @cached_property
-    def _tiles(self) -> list[tuple[int, tuple[int, int]]]:
-        """Row and columns of every tile."""
-        height, width = self.phase.shape
-        step = self.layout.tile[1]
-        return [(row, (first, min(first + step, width)))
-                for first, row in itertools.product(range(0, width, step), range(-self.ahead, height))]
+    def _tile(self, number: int) -> tuple[int, tuple[int, int]]:
+        """Row and columns of a tile."""
+        block, row = divmod(number, self.height)
+        first = block * self.layout.tile[1]
+        return row - self.ahead, (first, min(first + self.layout.tile[1], self.phase.shape[1]))
 
     @cached_property
     def ahead(self) -> int:
@@ -123,23 +121,27 @@ class SlidingPlan:
     @property
     def steps(self) -> int:
         """Tiles."""
-        return len(self._tiles)
+        return self.height * -(-self.phase.shape[1] // self.layout.tile[1])
 
     def segments(self, settings: Settings) -> Iterator[list[Statement]]:
         """Statements in groups: what comes before the first tile, then one group per tile. While a row is computed, the
         next one is loaded and the one before is stored."""
-        current = self._code(0, settings)
-        yield self._load(current)
+        work = self.work(settings)
+        yield work.before()
         for number in range(self.steps):
-            following = self._code(number + 1, settings) if number + 1 < self.steps else None
-            group = self._load(following) if following is not None else []
-            group += self._computed(current)
-            if current.box[0][0] >= 0:
-                for result in self.phase.graph.results:
-                    group += store(current, result)
-            yield group
-            if following is not None:
-                current = following
+            yield work.group(number)
+
+    def work(self, settings: Settings) -> SlidingWork:
+        """The groups of `segments` by number."""
+        return SlidingWork(self, settings)
+
+    def nest(self) -> TileNest:
+        """Loops over blocks of columns, and over the rows of a block."""
+        width, step = self.phase.shape[1], self.layout.tile[1]
+        whole = width // step
+        blocks = (whole, whole + 1) if whole and width % step else (max(whole, 1),)
+        rows = runs_of(self.height, lambda row: frozenset(self._code(row, Settings()).regions))
+        return TileNest((TileLevel(blocks, 1, 1), TileLevel(rows, self.period, 1)))
 
     def _computed(self, code: _RowCode) -> list[Statement]:
         """The instructions of a row. They repeat with the places of rows, so each is made once."""
@@ -158,11 +160,41 @@ class SlidingPlan:
         return lcm(*(len(a) for a in self.allocation.placement.addresses.values()))
 
     def _code(self, number: int, settings: Settings) -> _RowCode:
-        row, columns = self._tiles[number]
+        row, columns = self._tile(number)
         return _RowCode(self, settings, row, columns)
 
     def _load(self, code: _RowCode) -> list[Statement]:
         return [s for leaf in code.regions if isinstance(leaf, Leaf) for s in load(code, leaf, code.regions[leaf])]
+
+
+class SlidingWork:
+    """The statements of a plan's rows; `settings` carries over from one to the next."""
+
+    def __init__(self, plan: SlidingPlan, settings: Settings) -> None:
+        self._plan, self._settings = plan, settings
+        self._made = (0, plan._code(0, settings))
+
+    def before(self) -> list[Statement]:
+        """The first row is loaded."""
+        return self._plan._load(self._made[1])
+
+    def group(self, number: int) -> list[Statement]:
+        """The work of a row, with the load of the next one."""
+        plan = self._plan
+        current = self._made[1] if self._made[0] == number else plan._code(number, self._settings)
+        group: list[Statement] = []
+        if number + 1 < plan.steps:
+            self._made = (number + 1, plan._code(number + 1, self._settings))
+            group += plan._load(self._made[1])
+        group += plan._computed(current)
+        if current.box[0][0] >= 0:
+            for result in plan.phase.graph.results:
+                group += store(current, result)
+        return group
+
+    def state(self) -> Hashable:
+        """All that the statements of the next row depend on besides the rows around it."""
+        return self._settings.state()
 
 
 def make_sliding_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, columns: int) -> SlidingPlan | None:

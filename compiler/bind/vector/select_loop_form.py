@@ -28,11 +28,15 @@ def arranged(groups: Sequence[Sequence[Statement]], spec: VectorSpec,
     looped = roll(groups)
     cycles = _cycles(looped, spec, sharing)
     row = tuple(statement for group in groups for statement in group)
-    if len(row) <= MOST and any(isinstance(statement, Loop) for statement in looped):
+    if len(row) <= MOST and not _has_loop(row) and _has_loop(looped):
         straight = _cycles(row, spec, sharing)
         if straight < GAIN * cycles:
             return straight, row
     return cycles, looped
+
+
+def _has_loop(body: Sequence[Statement]) -> bool:
+    return any(isinstance(statement, Loop) for statement in body)
 
 
 def _cycles(body: Sequence[Statement], spec: VectorSpec, sharing: float) -> float:

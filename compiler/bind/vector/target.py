@@ -25,6 +25,7 @@ from compiler.bind.vector.redundant_copies import Repeats
 from compiler.bind.vector.select_loop_form import arranged
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.spill import plan_phases
+from compiler.bind.vector.tile_loops import code_of
 from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, translate
 from compiler.bind.vector.transposed_loads import TransposedLoadPass
@@ -134,7 +135,7 @@ def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:
 
 def _groups(choices: list[Choice]) -> list:
     settings, repeats = Settings(), Repeats()
-    return [repeats.without(group) for choice in choices for group in choice.plan.segments(settings)]
+    return [group for choice in choices for group in code_of(choice.plan, settings, repeats)]
 
 
 def _arrays(program: ArrayProgram, graph: Graph, phases: list[Phase]) -> tuple[MemoryArray, ...]:

@@ -14,12 +14,13 @@ from compiler.bind.vector.graph import Leaf, Reduce, Scatter, Take
 from compiler.bind.vector.ir import Instruction, Statement, Transfer
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.phases import Phase
-from compiler.bind.vector.plan import NO_ENDS, Ends, PhasePlan, make_plan
+from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.redundant_copies import Repeats
 from compiler.bind.vector.row_streaming import SlidingPlan, make_sliding_plan
 from compiler.bind.vector.select_loop_form import arranged
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.sizes import Sizes
+from compiler.bind.vector.tile_boxes import NO_ENDS, Ends
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Choice", "choose", "first_choice"]
@@ -30,8 +31,8 @@ ALL = 24
 """Plans of no more tiles are timed as a whole."""
 VALUES = 3000
 """The same for the best plan, if it computes no more values in all its tiles: its ends are then chosen."""
-SAMPLED = 12
-"""Tiles that are timed; the rest is taken to be like the last of them."""
+SAMPLED, SLID = 12, 96
+"""Tiles that are timed; the rest is taken to be like the last of them. The second: rows of sliding plans."""
 WIDTHS = 4
 """Numbers of columns of sliding plans that fit and are timed, from the largest on."""
 ENOUGH, MORE, LARGE = 6, 16, 40
@@ -395,7 +396,7 @@ def _sampled(plan: PhasePlan | SlidingPlan) -> float:
     timeline = Timeline(plan.spec)
     times: list[float] = []
     total = plan.steps
-    sampled = SAMPLED if isinstance(plan, PhasePlan) else plan.height
+    sampled = SAMPLED if isinstance(plan, PhasePlan) else min(plan.height, plan.ahead + SLID)
     longest = 0
     last: list[Statement] = []
     for number, group in enumerate(map(Repeats().without, plan.segments(Settings()))):
@@ -409,6 +410,10 @@ def _sampled(plan: PhasePlan | SlidingPlan) -> float:
             break
     if len(times) > total:
         return timeline.now
+    if isinstance(plan, SlidingPlan) and sampled < plan.height:
+        row = (times[-1] - times[-1 - SLID // 2]) / (SLID // 2)
+        block = times[-1] - times[0] + row * (plan.height + 1 - len(times))
+        return timeline.now - times[-1] + times[0] + block * plan.steps / plan.height
     # The last tiles load nothing: what they compute and store then follows alone.
     drained = plan.ahead if isinstance(plan, PhasePlan) else 0
     step = (times[-1] - times[1]) / (len(times) - 2)

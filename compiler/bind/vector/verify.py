@@ -19,7 +19,7 @@ from compiler.bind.vector.ir import (
     Transfer,
     VectorProgram,
     fields_of,
-    unrolled,
+    sampled,
 )
 from hw.vector_lanes.isa import Op, check
 
@@ -38,7 +38,7 @@ def verify_program(program: VectorProgram) -> None:
     """Raises `VectorProgramError` naming the first statement that breaks a rule."""
     _check_loops(program.body, 0)
     state = _State({array.name: array for array in program.arrays})
-    for statement in unrolled(program.body):
+    for statement, _ in sampled(program.body):
         match statement:
             case Setting(kind, values):
                 state.values[kind] = tuple(v for v in values if isinstance(v, int))
