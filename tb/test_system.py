@@ -132,7 +132,8 @@ def job_of(sources, simulator: str, config: ArrayConfig, columns: tuple[int, int
         sources, SYSTEM_MODULE, MEMORY_BYTES, loads=loads, writes=plan.writes(REGISTERS),
         reads=[REGISTERS.address(name) for name in ("STATUS", "DETAIL", "CYCLES", "STALLS", "LAST_OUTPUT")],
         dumps=[(TARGET, 2 * ROWS * TILES[1] * IMAGE_WIDTH)], simulator=simulator, cycle_limit=100_000,
-        status=status, explain=lambda values: describe_wait(REGISTERS, values["DETAIL"]), **{"seed": 1, **options},
+        expected_cycles=tiles * period, status=status,
+        explain=lambda values: describe_wait(REGISTERS, values["DETAIL"]), **{"seed": 1, **options},
     )
 
 

@@ -1,5 +1,4 @@
-"""Memories become block RAM on the real flow: the banks, the on-chip main memory. (Memory tiles:
-`tests/memtile/test_memtile_synthesis.py`.)"""
+"""Memories become block RAM on the real flow: every kind of memory tile, the banks, the on-chip main memory."""
 
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ from amaranth.hdl import Module, Signal
 
 from hw.boards.memory import OnChipMemory
 from hw.ecp5.pnr import PnrError, cell_counts, find_tool, synthesize
+from hw.fabric.array import emit_tiles
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.spec import FabricSpec
 from hw.verilog import convert
@@ -31,6 +31,14 @@ def block_rams(sources, top, directory):
     synthesize(sources, top, directory, memories_only=True)
     counts = cell_counts(directory)
     return counts.get("DP16KD", 0) + counts.get("PDPW16KD", 0)
+
+
+@pytest.mark.parametrize(("kind", "depth"), [("dual-port", 512), ("pub", 1024)])
+def test_memory_tile(tmp_path, kind, depth):
+    """A tile of 4 KiB takes two blocks, one of 8 KiB four. (`tests/memtile/test_memtile_synthesis.py`: in detail.)"""
+    spec = replace(SPEC, mem=replace(SPEC.mem, kind=kind, depth=depth))
+    sources = {"mem_tile.v": emit_tiles(spec)["mem_tile.v"]}
+    assert block_rams(sources, "mem_tile", tmp_path) == 2 * spec.mem.capacity_words // BLOCK_BYTES
 
 
 def test_global_buffer_bank(tmp_path):
