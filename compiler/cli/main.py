@@ -66,7 +66,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=command, description=__doc__)
     parser.add_argument("app", help="an application file (one in Python is executed), or one of: "
                                     f"{', '.join(applications())}; `sluice list` names more")
-    parser.add_argument("--target", help=f"one of: {', '.join(TARGETS)} (default: {_TARGET}; SA-C programs: the host)")
+    parser.add_argument("--target", help=f"one of: {', '.join(TARGETS)} (default: {_TARGET}; SA-C programs: the host); "
+                                           "for SA-C also window")
     parser.add_argument("--memory", help="memory tiles: pub (wide fetch, default), dual-port, dual-port-pe, buffet")
     parser.add_argument("--array", metavar="RxC", help="rows and columns of tiles (default: 8x8)")
     parser.add_argument("--hardware", metavar="FILE", help="TOML or JSON file that describes array and memories")

@@ -23,6 +23,7 @@ from compiler.cli.input_files import load_array
 from compiler.cli.sac_costs import print_costs
 from compiler.cli.sac_graphs import optimised, report_loops, write_graphs
 from compiler.cli.sac_hardware import forms_table, hardware_options, run_on_hardware
+from compiler.cli.sac_window import WINDOW, run_on_windows
 from compiler.cli.settings import UsageError, read_settings
 from compiler.frontend.sac import SacProgram, load_sac, random_inputs
 from compiler.frontend.sac.ddcf.graph import Port
@@ -38,6 +39,10 @@ _HARDWARE = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth
              "memory_bursts", "seed", "option", "stall_seed", "directory", "waves", "explain")
 """Options that mean nothing for programs that run on the host."""
 
+_NOT_ON_WINDOWS = (*(name for name in _HARDWARE if name not in ("option", "explain")), "report", "loops", "ddcf", "dfg",
+                   "host_c")
+"""Options that mean nothing for window machines."""
+
 PNM = (".pgm", ".ppm")
 
 _SHOWN = 64
@@ -51,6 +56,8 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     inputs = _read_inputs(written, options)
     if options.fixed_extents or options.loops or options.target:
         written = written.with_extents({name: values.shape for name, values in inputs.items() if values.ndim})
+    if options.target == WINDOW:
+        return _run_on_windows(written, inputs, options, console)
     program, notes, placed = _prepared(written, inputs, options, console)
     paths = _output_paths(program, options.output)
     write_graphs(program, options)
@@ -68,10 +75,24 @@ def run_sac(path: Path, options: argparse.Namespace, console: Console) -> int:
     else:
         with console.status(f"running {program.name}"):
             results = program.run(inputs)
+    _write_results(program, results, paths, place, options, console)
+    return 0 if equal else 1
+
+
+def _run_on_windows(written: SacProgram, inputs: Mapping[str, np.ndarray], options: argparse.Namespace,
+                    console: Console) -> int:
+    program = optimised(written, options.passes, options.print_after, console)[0] if options.passes else None
+    paths = _output_paths(written, options.output)
+    program, held, equal = run_on_windows(written, program, written.held(inputs), options, console)
+    _write_results(program, program.results(held), paths, "on window machines and the host", options, console)
+    return 0 if equal else 1
+
+
+def _write_results(program: SacProgram, results: Mapping[str, np.ndarray], paths: Mapping[str, Path], place: str,
+                   options: argparse.Namespace, console: Console) -> None:
     for name, path in paths.items():
         _write(path, results[name], program.outputs[name], options.ascii)
     console.print(_table(program, results, paths, place))
-    return 0 if equal else 1
 
 
 def _prepared(written: SacProgram, inputs: Mapping[str, np.ndarray], options: argparse.Namespace, console: Console
@@ -95,7 +116,11 @@ def _check_options(options: argparse.Namespace) -> None:
         for name in names:
             if getattr(options, name) not in (None, [], False):
                 raise UsageError(f"--{name.replace('_', '-')} {where}")
-    if options.target:
+    if options.target == WINDOW:
+        for name in _NOT_ON_WINDOWS:
+            if getattr(options, name) not in (None, [], False):
+                raise UsageError(f"--{name.replace('_', '-')} is no option of target window")
+    elif options.target:
         target(options.target)
 
 
