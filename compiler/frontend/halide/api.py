@@ -80,8 +80,13 @@ class HalideProgram:
         """What `work` gives while the pipeline has `inputs`."""
         halide = import_halide()
         before = {name: p.buffer() for name, p in self.parameters.items() if p.is_buffer()}
-        kept = [self._set(halide, array, inputs[array.name]) for array in self.program.inputs]
+        kept: list[Any] = []
         try:
+            free = [array for array in self.program.inputs if self._is_free(array)]
+            kept += [self._set(halide, array, inputs[array.name], {}) for array in self.program.inputs
+                     if array not in free]
+            asked = self._asked(halide, free)
+            kept += [self._set(halide, array, inputs[array.name], asked) for array in free]
             return work()
         except halide.HalideError as error:
             raise PipelineError(f"Halide refuses this pipeline: {one_line(error)}") from None
@@ -90,31 +95,68 @@ class HalideProgram:
                 self.parameters[name].set_buffer(buffer)
             kept.clear()
 
-    def _realized(self, halide: Any) -> dict[str, np.ndarray]:
+    def _is_free(self, array: Array) -> bool:
+        """Whether an input may have more elements than are read: what computes with its size would change."""
+        name = self.translation.inputs[array.name]
+        return self.parameters[name].is_buffer() and name not in self.translation.sized
+
+    def _asked(self, halide: Any, free: Sequence[Array]) -> dict[str, Region]:
+        """The regions for which Halide asks of inputs that have no buffer yet: its bounds of indices are not exact, and
+        it checks that inputs have all of them, read or not. None where it cannot say: then running it says why."""
+        images = {name: self.parameters[name] for name in (self.translation.inputs[array.name] for array in free)}
+        for parameter in images.values():
+            parameter.set_buffer(halide.Buffer())
+        _, buffers = self._outputs(halide)
+        try:
+            self.pipeline.infer_input_bounds(buffers[0] if len(buffers) == 1 else buffers, _jit_target(halide))
+        except (ValueError, halide.HalideError):  # the package says ValueError for errors of Halide in there
+            return {}
+        return {name: [(d.min(), d.max()) for d in map(p.buffer().dim, range(p.dimensions()))]
+                for name, p in images.items() if p.buffer().defined()}
+
+    def _outputs(self, halide: Any) -> tuple[dict[str, np.ndarray], list[Any]]:
+        """Arrays for the outputs by name, and Halide's buffers of them."""
         outputs = [self.program.array(name) for names in self.translation.outputs for name in names]
         results = {array.name: np.zeros(array.shape, _dtype(array)) for array in outputs}
-        buffers = [self._buffer(halide, name, data) for name, data in results.items()]
-        target = halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
-        self.pipeline.realize(buffers[0] if len(buffers) == 1 else buffers, target)
-        return {array.name: results[array.name].astype(array.type.dtype, copy=False) for array in outputs}
+        return results, [self._buffer(halide, name, data) for name, data in results.items()]
+
+    def _realized(self, halide: Any) -> dict[str, np.ndarray]:
+        results, buffers = self._outputs(halide)
+        self.pipeline.realize(buffers[0] if len(buffers) == 1 else buffers, _jit_target(halide))
+        return {name: data.astype(self.program.array(name).type.dtype, copy=False) for name, data in results.items()}
 
     def _buffer(self, halide: Any, name: str, data: np.ndarray) -> Any:
-        origin = self.translation.origins[name]
-        buffer = halide.Buffer(data) if origin else halide.Buffer(data.reshape(()))
-        if any(origin):
-            buffer.set_min(list(origin))
-        return buffer
+        return _buffer_at(halide, data, self.translation.origins[name])
 
-    def _set(self, halide: Any, array: Array, data: np.ndarray) -> Any:
-        """Give an input its data, which have to live until the pipeline has run."""
-        parameter = self.parameters[self.translation.inputs[array.name]]
+    def _set(self, halide: Any, array: Array, data: np.ndarray, asked: Mapping[str, Region]) -> Any:
+        """Give an input its data, with zeros around them as far as Halide asks for more; they have to live until the
+        pipeline has run."""
+        name = self.translation.inputs[array.name]
+        parameter = self.parameters[name]
         if not parameter.is_buffer():
             parameter.set_scalar(data.reshape(-1)[0].item())
             return data
-        data = np.ascontiguousarray(data, _dtype(array))
-        buffer = self._buffer(halide, array.name, data)
+        origin = self.translation.origins[array.name]
+        ends = [(first, first + extent - 1) for first, extent in zip(origin, reversed(data.shape), strict=False)]
+        pads = [(max(0, have[0] - want[0]), max(0, want[1] - have[1]))
+                for have, want in zip(ends, asked.get(name, ends), strict=True)]
+        data = np.ascontiguousarray(np.pad(data, pads[::-1]) if pads else data, _dtype(array))
+        buffer = _buffer_at(halide, data, [first - before for first, (before, _) in zip(origin, pads, strict=True)])
         parameter.set_buffer(buffer)
         return data, buffer
+
+
+def _buffer_at(halide: Any, data: np.ndarray, origin: Sequence[int]) -> Any:
+    """A buffer of an array whose first element has the coordinates `origin`."""
+    buffer = halide.Buffer(data) if origin else halide.Buffer(data.reshape(()))
+    if any(origin):
+        buffer.set_min(list(origin))
+    return buffer
+
+
+def _jit_target(halide: Any) -> Any:
+    """This machine, with one rounding per operation."""
+    return halide.get_jit_target_from_environment().with_feature(halide.TargetFeature.StrictFloat)
 
 
 def _dtype(array: Array) -> np.dtype:
@@ -303,7 +345,8 @@ def _sizes_of_input(parameter: Any) -> list[tuple[int, int]] | None:
 
 
 def _integer(expression: Any, otherwise: int | None) -> int | None:
-    return int(str(expression)) if expression.defined() and str(expression).lstrip("-").isdigit() else otherwise
+    value = _value(expression) if expression.defined() else None
+    return value if isinstance(value, int) else otherwise
 
 
 def _numbers(parameters: Mapping[str, Any], halide: Any) -> dict[str, int | float]:
@@ -318,11 +361,16 @@ def _numbers(parameters: Mapping[str, Any], halide: Any) -> dict[str, int | floa
 
 
 def _scalar(parameter: Any, halide: Any) -> int | float | None:
-    """The value of a Param, read off a Func that has nothing else; None if it has none."""
+    """The value of a Param, None if it has none."""
     try:
-        expression = parameter.scalar_expr()
+        return _value(parameter.scalar_expr())
     except halide.HalideError:
         return None
+
+
+def _value(expression: Any) -> int | float | None:
+    """The number that an expression of the package is, read off a Func that has nothing else; None if it is none."""
+    halide = import_halide()
     func = halide.Func("value")
     func[()] = expression
     data, _ = halide.serialize_pipeline(halide.Pipeline([func]), get_params=True)

@@ -48,12 +48,13 @@ class Given:
 @dataclass(frozen=True)
 class Translation:
     """A verified program, where its arrays start (the coordinate of the first element of each), the arrays of each
-    output of the pipeline, and the pipeline's names of the inputs."""
+    output of the pipeline, the pipeline's names of the inputs, and which of these have sizes that it computes with."""
 
     program: Program
     origins: Mapping[str, tuple[int, ...]]
     outputs: tuple[tuple[str, ...], ...]
     inputs: Mapping[str, str]
+    sized: frozenset[str]
 
 
 def translate(pipeline: Pipeline, given: Given, name: str, realise: Realise,
@@ -61,13 +62,15 @@ def translate(pipeline: Pipeline, given: Given, name: str, realise: Realise,
     """The program of a pipeline; `realise` gives the elements of Funcs without inputs. `schedule`: what is used of the
     pipeline's. Raises `PipelineError`."""
     try:
-        program, layout, drafts = _Translator(pipeline, given, realise).program(name)
+        translator = _Translator(pipeline, given, realise)
+        program, layout, drafts = translator.program(name)
         verify(program)
         outputs = tuple(tuple(layout.array_name((output, k)) for k in range(layout.components(output)))
                         for output in pipeline.outputs)
         whole = scheduled(with_bounds(narrow(program)), drafts, pipeline, schedule)
         return Translation(whole, layout.origins(), outputs,
-                           {layout.names[name]: name for name in layout.regions if name in pipeline.parameters})
+                           {layout.names[name]: name for name in layout.regions if name in pipeline.parameters},
+                           frozenset(translator.sized))
     except RecursionError:
         raise PipelineError("an expression is too deep: store a part of it with compute_root()") from None
     except isl.Error as error:
@@ -84,6 +87,7 @@ class _Translator:
         self._temporaries: dict[str, Number] = {}
         self._memories: list[Words] = []
         self._copies: dict[tuple, Words] = {}
+        self.sized: set[str] = set()
 
     def program(self, name: str) -> tuple[Program, Layout, list[Draft]]:
         """The program before it is verified, the places of its arrays, and the draft of each statement."""
@@ -131,6 +135,7 @@ class _Translator:
         return None
 
     def _input_size(self, name: str, which: str, dimension: int) -> int:
+        self.sized.add(name)
         sizes = self._given.inputs.get(name)
         if sizes is None:
             raise PipelineError(f"it uses the size of input '{name}', which has none: give it one, with "

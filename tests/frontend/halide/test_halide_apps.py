@@ -55,9 +55,21 @@ def _padded(data, shape):
     return np.pad(data, [(0, size - have) for size, have in zip(shape, data.shape, strict=True)])
 
 
+DIFFERENT = {"unsharp": "the loop nest writes its three channels in three statements side by side; the Halide pipeline "
+                        "has one Func of three dimensions, whose loop over channels is one of its loops"}
+"""Applications whose predictions differ on fpga, and why."""
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_predicted_cycles_on_fpga_are_those_of_loop_nests(name):
+    """Cycle for cycle; those in `DIFFERENT` are slower, and are to be taken from there when they no longer are."""
+    ours = compile_program(load(f"halide/{name}", **SIZES[name]), "fpga").predicted_cycles
+    others = compile_program(load(name, **_others(name)), "fpga").predicted_cycles
+    assert ours > others if name in DIFFERENT else ours == others
+
+
 @pytest.mark.parametrize("name", ["gaussian", "gaussian_pyramid", "upsample"])
-@pytest.mark.parametrize("target", ["fpga", "dataflow"])
-def test_predicted_cycles_are_those_of_loop_nests(name, target):
-    ours = compile_program(load(f"halide/{name}", **SIZES[name]), target)
-    others = compile_program(load(name, **_others(name)), target)
+def test_predicted_cycles_on_dataflow_are_those_of_loop_nests(name):
+    ours = compile_program(load(f"halide/{name}", **SIZES[name]), "dataflow")
+    others = compile_program(load(name, **_others(name)), "dataflow")
     assert ours.predicted_cycles <= others.predicted_cycles

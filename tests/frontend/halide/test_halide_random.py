@@ -23,3 +23,9 @@ def test_random_pipelines(seed):
 def test_jobs_of_the_random_search(target):
     outcome = check(Job(3, target), HalideCase(3), 60)
     assert outcome.kind == "right", outcome.reason
+
+
+def test_inputs_are_as_large_as_halide_asks_for():
+    """Its bounds of a clamped index that is mirrored are too large; it refuses inputs without the elements beside."""
+    case = HalideCase(2005)
+    assert case.interpreted is case.program
