@@ -73,6 +73,7 @@ def _parser(command: str) -> _Parser:
     add("--lanes", type=int, metavar="N", help="lanes of the vector processor: 1, 2, 4 to 64 (default 4)")
     add("--bank-words", type=int, metavar="N", help="16-bit words in half a bank of the global buffer")
     add("--divide", type=int, choices=(1, 2, 4, 8, 16), help="clock divider (default: to 50 MHz or less)")
+    add("--mhz", type=float, metavar="F", help="clock of up to F MHz by a phase-locked loop (ECP5 boards)")
     add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
     add("--connect", action="append", default=[], metavar="PORT=NAME",
         help="a port is the pin file's signal NAME, or =~NAME if that is active low (repeat)")  # fmt: skip
@@ -112,8 +113,8 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     link = _link(options)
     with _progress(console, "hardware"):
         design = load_design(options.design, options.array, options.bank_words, options.lanes)
-        project = make_project(board, design, divide=options.divide, pins=options.pins, connections=connections,
-                               link=link)
+        project = make_project(board, design, divide=options.divide, mhz=options.mhz, pins=options.pins,
+                               connections=connections, link=link)
     output = options.output or _OUTPUT / board.name / design.image.name
     files: dict[str, str | bytes] = dict(project.files)
     manifest = _manifest(project, design)

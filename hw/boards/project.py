@@ -12,6 +12,7 @@ from typing import Any
 from hw.boards.core import STATUS_LIGHTS, BoardCore, EmittedSystem
 from hw.boards.linked_core import LinkedCore
 from hw.boards.pins import Connection
+from hw.boards.pll import ECP5_PLL, PllSetting, find_setting
 from hw.boards.registry import Board, BoardError
 from hw.boards.top import BoardTop
 from hw.cache import use_tool_cache
@@ -97,21 +98,25 @@ def make_project(
     design: SystemDesign,
     *,
     divide: int | None = None,
+    mhz: float | None = None,
     pins: Path | None = None,
     connections: Sequence[Connection] = (),
     link: LinkOptions | None = None,
 ) -> Project:
-    """The project of `design` on `board`, which runs by itself, or does what a host says over a `link`. Equal arguments
-    give equal files. Raises `BoardError`, `PinError`, `LinkSpecError`."""
+    """The project of `design` on `board`, which runs by itself, or does what a host says over a `link`. Its clock
+    is the oscillator's by `divide` (None: 50 MHz or less), or up to `mhz` by a phase-locked loop. Equal arguments give
+    equal files. Raises `BoardError`, `PinError`, `PllError`, `LinkSpecError`."""
     platform = board.build_platform(pins, connections)
+    pll = None if mhz is None else _loop(board, mhz, divide)
     divide = divide or default_divide(board.clock_hz)
-    design = design.at_clock(board.clock_hz / divide)
+    clock_hz = board.clock_hz / divide if pll is None else pll.output
+    design = design.at_clock(clock_hz)
     if link is None:
         core = BoardCore(_system(design), design.image, design.registers)
         checked = tuple(region.name for region in core.checked)
     else:
-        core, checked = _linked_core(board, platform, design, link, board.clock_hz / divide), ()
-    top = BoardTop(core, divide=divide)
+        core, checked = _linked_core(board, platform, design, link, clock_hz), ()
+    top = BoardTop(core, divide=divide, pll=pll)
     for name, text in sorted(design.sources.items()):
         platform.add_file(name, text)
     with use_tool_cache():
@@ -121,13 +126,22 @@ def make_project(
         board=board,
         files={name: text for name, text in texts.items() if not name.endswith(_LEFT_OUT)},
         commands=_commands(texts),
-        clock_hz=board.clock_hz / divide,
+        clock_hz=clock_hz,
         lights=top.lights,
         checked=checked,
         link=link,
         virtual=getattr(platform, "virtual_ports", ()),
         unplaced=getattr(platform, "unplaced_ports", ()),
     )
+
+
+def _loop(board: Board, mhz: float, divide: int | None) -> PllSetting:
+    if board.family != "ecp5":
+        raise BoardError(f"board {board.name} ({board.device}) has no phase-locked loop that --mhz can set; ECP5 "
+                         "boards have")
+    if divide is not None:
+        raise BoardError("--mhz and --divide both set the clock: give one")
+    return find_setting(ECP5_PLL, board.clock_hz, mhz * 1e6)
 
 
 def _system(design: SystemDesign) -> EmittedSystem:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.build import Platform
-from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Signal
+from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Instance, Module, ResetSignal, Signal, Value
 from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import Component
 
 from hw.boards.core import STATUS_LIGHTS
+from hw.boards.pll import PllSetting
 
 __all__ = ["BoardTop", "Lights", "request_lights"]
 
@@ -62,7 +63,8 @@ def _bits(port: Any) -> list[Any]:
 
 
 class BoardTop(Component):
-    """A board's clock, divided by `divide` (a power of two), its button and its lights around `core`.
+    """A board's clock, divided by `divide` (a power of two) or changed by the loop `pll` (ECP5), its button and its
+    lights around `core`.
 
     The core is reset after power-on and while the board's button is pressed: ``reset`` or ``button`` 0 at another
     level than the one it had when power came on, so its polarity does not matter. Releasing it runs the design again.
@@ -71,19 +73,20 @@ class BoardTop(Component):
     `lights`, set by elaboration, are the names of those that the board shows.
     """
 
-    def __init__(self, core: Any, *, divide: int = 1):
+    def __init__(self, core: Any, *, divide: int = 1, pll: PllSetting | None = None):
         self._core = core
         self._divide = divide
+        self._pll = pll
         self.lights: tuple[str, ...] = ()
         super().__init__({})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.core = domain = ClockDomain("core")
-        self._clock(m, platform, domain)
+        unlocked = self._clock(m, platform, domain)
         button = self._button(m, platform)
         outer = ResetSignal("sync", allow_reset_less=True)
-        m.submodules.reset = ResetSynchronizer(outer | button, domain="core")
+        m.submodules.reset = ResetSynchronizer(outer | button | unlocked, domain="core")
         m.submodules.core = DomainRenamer("core")(self._core)
         self._lights(m, request_lights(platform))
         self._serial(m, platform)
@@ -108,15 +111,32 @@ class BoardTop(Component):
         m.submodules.uart_rx = received = io.Buffer(io.Direction.Input, port.rx)
         m.d.comb += [sent.o.eq(self._core.uart_tx), self._core.uart_rx.eq(received.i)]
 
-    def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> None:
+    def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> Value:
+        """Drives the core's clock; high while it is not to be used."""
+        if self._pll is not None:
+            return self._loop(m, platform, domain, self._pll)
         if self._divide == 1:
             m.d.comb += domain.clk.eq(ClockSignal("sync"))
-            return
+            return Const(0)
         divider = Signal(range(self._divide), reset_less=True)
         divided = Signal(name="clock_divided")
         m.d.sync += divider.eq(divider + 1)
         m.d.comb += [divided.eq(divider[-1]), domain.clk.eq(divided)]
         platform.add_clock_constraint(divided, platform.default_clk_frequency / self._divide)
+        return Const(0)
+
+    def _loop(self, m: Module, platform: Any, domain: ClockDomain, pll: PllSetting) -> Value:
+        """A phase-locked loop with feedback from its output."""
+        output, locked = Signal(name="clock_pll"), Signal()
+        m.submodules.pll = Instance(
+            "EHXPLLL", a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
+            p_FEEDBK_PATH="CLKOP", p_OUTDIVIDER_MUXA="DIVA", p_CLKOP_ENABLE="ENABLED", p_CLKI_DIV=pll.reference_divider,
+            p_CLKFB_DIV=pll.feedback_divider, p_CLKOP_DIV=pll.output_divider, p_CLKOP_CPHASE=pll.output_divider - 1,
+            p_CLKOP_FPHASE=0, i_CLKI=ClockSignal("sync"), i_CLKFB=output, i_RST=Const(0), i_STDBY=Const(0),
+            i_ENCLKOP=Const(1), o_CLKOP=output, o_LOCK=locked)
+        m.d.comb += domain.clk.eq(output)
+        platform.add_clock_constraint(output, pll.output)
+        return ~locked
 
     def _button(self, m: Module, platform: Any) -> Any:
         """High while the button is not at its idle level."""
