@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import networkx as nx
 import numpy as np
 
 from compiler.bind.fpga.after_loop import AfterLoop, all_walks
@@ -70,7 +71,7 @@ def find_exit(built: BuiltPipeline) -> EarlyExit | str:
     """The loop of a pipeline that ends early; else the reason why one makes all its iterations, empty if there is none
     that could end."""
     reason = ""
-    for flag in _flags(built):
+    for flag in sorted(_flags(built), key=lambda flag: built.spec.cells[flag.cell].word.width):
         if not QuietValues(built.spec, flag.whole, flag.cell, flag.first % flag.period).is_final():
             continue
         try:
@@ -109,11 +110,13 @@ class _Flag:
 
 
 def _flags(built: BuiltPipeline) -> Iterator[_Flag]:
-    """What could end a loop: statements that depend on themselves."""
+    """What could end a loop: statements of recurrences."""
     program = built.schedule.staged.program
-    own = {d.sink for d in built.schedule.dependences if d.source == d.sink}
+    graph = nx.DiGraph([(d.source, d.sink) for d in built.schedule.dependences])
+    around = {name for part in nx.strongly_connected_components(graph) for name in part
+              if len(part) > 1 or graph.has_edge(name, name)}
     for name, claim in built.results.items():
-        if name not in own or isinstance(built.spec.cells[claim.cell], ConstantCell | StoreCell):
+        if name not in around or isinstance(built.spec.cells[claim.cell], ConstantCell | StoreCell):
             continue
         clock = built.events.clock(name)
         moving = [clock.tables[k] for k in clock.moving]

@@ -51,22 +51,19 @@ def _place(program: Program, statement: Statement) -> Place:
     if len(found) != 1:
         raise TransformError(f"{statement}: its place in the order has {len(found)} pieces; directives need loops")
     times = [found[0].get_aff(k) for k in range(found[0].dim(isl.dim_type.out))]
-    while len(times) > 1 and times[-1].is_cst() and times[-2].is_cst():
-        times = _shorter(statement, times)
+    while len(times) > 1 and _is_padded(times):
+        times = times[:-2] if len(times) % 2 else times[:-1]
     positions = tuple(_position(statement, time) for time in times[0::2])
     if len(times) % 2 == 0:
         positions = (*positions, 0)
     return Place(positions, tuple(times[1::2]))
 
 
-def _shorter(statement: Statement, times: list[isl.Aff]) -> list[isl.Aff]:
-    """Without a last pair of zeros, which only pads the time vector."""
-    odd = len(times) % 2
-    last = times[-1] if odd else None
-    loop = times[-2] if odd else times[-1]
-    if (last is not None and _constant(last) != 0) or _constant(loop) != 0:
-        raise TransformError(f"{statement}: its place in the order is not of the 2d+1 form")
-    return times[:-2] if odd else times[:-1]
+def _is_padded(times: list[isl.Aff]) -> bool:
+    """Whether a time vector ends with zeros that only pad it: a loop and a position in it, or a loop alone. Another
+    constant is the one iteration of a loop in which the statement is."""
+    end = times[-2:] if len(times) % 2 else times[-1:]
+    return all(time.is_cst() and _constant(time) == 0 for time in end)
 
 
 def _position(statement: Statement, time: isl.Aff) -> int:
