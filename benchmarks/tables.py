@@ -10,6 +10,7 @@ from benchmarks.address_units import address_table
 from benchmarks.area_tables import area_table
 from benchmarks.compile_growth_tables import compile_growth_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
+from benchmarks.exit_tables import exit_table
 from benchmarks.fpga_tables import fpga_table
 from benchmarks.halide_jit import halide_table
 from benchmarks.irregular_tables import irregular_table
@@ -65,7 +66,7 @@ def figure_tables() -> str:
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
         target_tables(), polybench_table(), compile_growth_table(), halide_table(), sac_table(), window_table(),
-        sac_lanes_table(), *peer_tables(), irregular_table(),
+        sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
     ])
 
 

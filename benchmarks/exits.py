@@ -1,0 +1,113 @@
+"""Loops that end when the data say so, as pipelines: cycles over the steps that the data ask for.
+
+    python -m benchmarks.exits [NAME ...] [-o benchmarks/results/exits.json]
+
+Cycles are measured in RTL simulation (Icarus) and must be those predicted for the data; results are compared with the
+interpreter's. A step is a comparison of a symbol, or a number that a pass of the merge sort puts in its place, counted
+by a few lines of Python here. Of these programs only `kmp_steps` has a loop that ends early; a position of `kmp` and a
+pass of `merge_sort` always take the time of the longest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import compiler
+from benchmarks.checks import check_run
+from benchmarks.command import reports_errors
+from benchmarks.results import RESULTS, kept_results, write_results
+from compiler.frontend.c_scop import load_c
+from hw.errors import SluiceError
+
+__all__ = ["PROGRAMS", "main", "measure"]
+
+_FOLDER = Path(__file__).parents[1] / "apps" / "irregular"
+
+Data = Mapping[str, np.ndarray]
+
+_PATTERN = {"pattern": np.array([1, 2, 1, 3], np.int8), "failure": np.array([0, 0, 1, 0], np.int32)}
+_TEXTS = {"random": np.random.default_rng(0).integers(1, 4, 128), "matching": np.resize([1, 2, 1, 3], 128),
+          "failing": np.resize([1, 1], 128)}
+
+
+def _comparisons(data: Data) -> int:
+    """Comparisons of Knuth, Morris and Pratt's search."""
+    pattern, failure, state, count = data["pattern"], data["failure"], 0, 0
+    for symbol in data["text"]:
+        count += 1
+        while state > 0 and pattern[state] != symbol:
+            state = int(failure[state - 1])
+            count += 1
+        state += int(pattern[state] == symbol)
+        state = int(failure[-1]) if state == len(pattern) else state
+    return count
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A C file of `apps/irregular` with its sizes, data by name, and how many steps they ask for."""
+
+    file: str
+    sizes: Mapping[str, int]
+    data: Mapping[str, Data]
+    steps: Callable[[Data], int]
+
+
+_SEARCHES = {name: {**_PATTERN, "text": text.astype(np.int8)} for name, text in _TEXTS.items()}
+
+PROGRAMS: Mapping[str, _Case] = {
+    "kmp_steps": _Case("kmp_steps", {"N": 128}, _SEARCHES, _comparisons),
+    "kmp": _Case("kmp", {"N": 128}, _SEARCHES, _comparisons),
+    "merge_sort": _Case("merge_sort", {"N": 5, "PASSES": 3},
+                        {"random": {"x_in": np.array([7, -2, 9, 0, 3], np.int32)}}, lambda _: 5 * 3),
+}
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Cycles of a program. Raises `FigureError` if a result is wrong or cycles not the predicted ones."""
+    case = PROGRAMS[name]
+    program = load_c(_FOLDER / f"{case.file}.c", **case.sizes)
+    design = compiler.compile(program, target="fpga")
+    rows = {}
+    for kind, data in case.data.items():
+        inputs = {array.name: data.get(array.name, data.get(f"{array.name}_in")) for array in program.inputs}
+        given = {key: value for key, value in inputs.items() if value is not None}
+        run = design.simulate(given, "icarus")
+        check_run(f"{name}, {kind}", design, run, program, given)
+        steps = case.steps(data)
+        rows[kind] = {"steps": steps, "cycles simulated": run.cycles, "predicted": design.cycles_for(given),
+                      "start to done": run.wall_cycles, "cycles per step": round(run.cycles / steps, 2)}
+    return {"initiation interval": design.choices["initiation interval"].split(maxsplit=1)[0],
+            "least": design.least_cycles, "most": design.predicted_cycles, "data": rows}
+
+
+@reports_errors
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.exits", description="Loops that data end.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(PROGRAMS)}")
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "exits.json", metavar="FILE")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(PROGRAMS)
+    if unknown:
+        raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(PROGRAMS)}")
+    known, console = kept_results(options.output, "programs"), Console(highlight=False, soft_wrap=True)
+    for name in options.names or PROGRAMS:
+        with console.status(name):
+            known[name] = measure(name)
+        console.print(f"{name}: {known[name]}")
+        write_results(options.output, {"programs": {key: known[key] for key in PROGRAMS if key in known}})
+
+
+if __name__ == "__main__":
+    os.nice(5)
+    sys.exit(main())
