@@ -36,7 +36,7 @@ def test_applications_on_fpga(name, simulator):
 
 
 BY_VALUES = """
-uint16[:], uint8[:] main (uint8 A[40], uint8 T[16]) {
+uint16[:], uint8[:] main (uint8 A[70], uint8 T[16]) {
     uint16 H[:] = for a in A return (histogram (a & 15, 16, a > 40));
     uint8 E[:] = for a in A return (array (T[a >> 4]));
 } return (H, E);
