@@ -20,7 +20,7 @@ from compiler.ir.types import BIT, Float, Type
 from compiler.sched.verify import ValidationError
 from hw.dataflow.floating import is_floating
 from hw.ops import operation
-from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell, operand_delays
+from hw.pipeline.spec import ComputedCell, ConstantCell, OperatorCell, PipelineSpec, StoreCell, Word, operand_delays
 
 __all__ = ["check_arithmetic", "compute_floats"]
 
@@ -40,7 +40,8 @@ def check_arithmetic(program: Program, statement: Statement, spec: PipelineSpec,
     reads, iterators = _operands(program, statement, same)
     types = [program.array(read.array).type for read in statement.reads]
     words = [_words(type_, column) for type_, column in zip(types, reads, strict=True)]
-    values = {leaf: iterators[what] if isinstance(what, str) else words[what] for leaf, what in operands.items()}
+    values = {leaf: _counted(spec.cells[leaf.cell].word, iterators[what]) if isinstance(what, str) else words[what]
+              for leaf, what in operands.items()}
     value, tables = wrap_lookups(statement.value, program.tables)
     meant = evaluate(value, lambda k: reads[k], iterators, tables, UnknownMemories(program))
     actual = _Machine(spec, values, {leaf.cell: "" for leaf in values}).value(Leaf(root, 0))
@@ -67,6 +68,11 @@ def _operands(program: Program, statement: Statement,
         open_ = asked[k].is_equal(statement.domain) or contains(asked[k], list(points.T), count)
         reads.append(np.where(open_, columns[same[k]], columns[k]).astype(storage(type_)))
     return reads, iterators
+
+
+def _counted(word: Word, values: np.ndarray) -> np.ndarray:
+    """Values of an iterator as the word of a counter has them."""
+    return np.asarray(type_of(word).wrap(values))
 
 
 def _words(type_: Type, values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ from hw.pipeline.spec import (
     operands,
 )
 
-__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "number_of", "tapped_word", "type_of"]
+__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "keeps_iterator", "number_of", "tapped_word",
+           "type_of"]
 
 
 def check_formats(program: Program, spec: PipelineSpec) -> None:
@@ -43,6 +44,11 @@ def check_formats(program: Program, spec: PipelineSpec) -> None:
 def holds(word: Word, low: int, high: int) -> bool:
     """Whether a word can have all values from `low` to `high`."""
     return type_of(word).contains(low) and type_of(word).contains(high)
+
+
+def keeps_iterator(cell: CounterCell, low: int, high: int) -> bool:
+    """Whether a counter modulo its size has the values `low` to `high`, wrapped to its word."""
+    return cell.walk.size == 1 << cell.word.width or holds(cell.word, low, high)
 
 
 def check_loaded(program: Program, array: str, cell: InputCell) -> None:

@@ -18,6 +18,7 @@ from compiler.analysis.loop_regions import LoopRegion
 from compiler.analysis.port_nests import LoopSum, ReadNest, linear_sum, word_numbers
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.fanin import Leaf
+from compiler.bind.fpga.formats import keeps_iterator
 from compiler.bind.fpga.instance_trace import ReadPart, Reads
 from compiler.bind.fpga.nest_proof import NestProof, Value, element_positions, walk_times
 from compiler.ir.expr import Const
@@ -68,7 +69,7 @@ class NestChecks:
         for place, (name, (low, high)) in enumerate(constant_bounds(statement).items()):
             steps = [int(k == place) for k in range(len(cycles.trips))]
             meant = linear_sum(low, steps, cycles.trips)
-            if self.proof.counts(cell, cycles, meant) and _holds(cell, low, high):
+            if self.proof.counts(cell, cycles, meant) and keeps_iterator(cell, low, high):
                 return name
         return None
 
@@ -140,8 +141,3 @@ def _numbers(trips: Sequence[int]) -> LoopSum:
     """Numbers of the iterations of a box."""
     digits = [linear_sum(0, [int(k == place) for k in range(len(trips))], trips) for place in range(len(trips))]
     return word_numbers(digits, trips, trips)
-
-
-def _holds(cell: CounterCell, low: int, high: int) -> bool:
-    first = -(1 << cell.word.width - 1) if cell.word.signed else 0
-    return first <= low and high < first + (1 << cell.word.width)

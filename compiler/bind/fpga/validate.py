@@ -33,7 +33,7 @@ from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.fanin import Leaf, accesses, leaves
-from compiler.bind.fpga.formats import check_formats, check_loaded, holds, number_of
+from compiler.bind.fpga.formats import check_formats, check_loaded, keeps_iterator, number_of
 from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.bind.fpga.nest_checks import NestChecks
 from compiler.ir.expr import Const
@@ -344,7 +344,7 @@ class _Proof:
         if np.array_equal(times, self._cycles(statement.name) - leaf.cycles):
             for place, name in enumerate(statement.iterators):
                 meant = self._instances(statement)[:, place]
-                if np.array_equal(values, meant % cell.walk.size) and holds(cell.word, meant.min(), meant.max()):
+                if np.array_equal(values, meant % cell.walk.size) and keeps_iterator(cell, meant.min(), meant.max()):
                     return name
         raise ValidationError(f"{statement}: counter in cell {leaf.cell} counts none of its iterators")
 
