@@ -45,7 +45,7 @@ def compiled(program: Program, **options: Any) -> Design:
     """The design, compiled once for both simulators."""
     key = (print_program(program), *sorted(options.items()))
     if key not in _DESIGNS:
-        _DESIGNS[key] = compiler.compile(program, array=ARRAY, **options)
+        _DESIGNS[key] = compiler.compile(program, **{"array": ARRAY, **options})
     return _DESIGNS[key]
 
 
@@ -183,6 +183,18 @@ def test_values_that_come_back_do_so_as_soon_as_they_can(case, simulator):
     arguments, body, memory, most = RECURRENCES[case]
     design = check(parse_scop(SCOP.format(arguments=arguments, body=body)), memory, simulator)
     assert design.predicted_cycles <= most
+
+
+def test_steps_of_shortest_paths_have_loops_of_their_own(simulator):
+    """Six times as fast as in the program's order: of a step there is one for each quadrant around the pivot, and the
+    array has to be large enough for them."""
+    body = ("for (int y = 0; y < 6; y++) for (int x = 0; x < 6; x++) d[y][x] = w[y][x] & 4095; "
+            "for (int k = 0; k < 6; k++) for (int y = 0; y < 6; y++) for (int x = 0; x < 6; x++) "
+            "if ((uint16_t)(d[y][k] + d[k][x]) < d[y][x]) d[y][x] = d[y][k] + d[k][x];")
+    program = parse_scop(SCOP.format(arguments="const uint16_t w[6][6], uint16_t d[6][6]", body=body))
+    design = check(program, "dual-port", simulator, array="8x16")
+    assert design.choices["loops distributed"] == "recurrences within an iteration of an outer loop"
+    assert design.predicted_cycles <= 3 * 216 < check(program, "dual-port", simulator).predicted_cycles / 5
 
 
 MEAN = """

@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "fold-constant-fills": f"{_ROOT}.normalize.passes:FoldConstantFills",
     "pack-streams": f"{_ROOT}.arrays.passes:PackStreams",
     "pack-drains": f"{_ROOT}.arrays.passes:PackDrains",
+    "distribute-recurrences": f"{_ROOT}.recurrence.passes:DistributeRecurrences",
     "fold-extremes": f"{_ROOT}.recurrence.passes:FoldExtremes",
     "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
     "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",

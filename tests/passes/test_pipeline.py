@@ -75,6 +75,11 @@ FIRING = {
     "split-by-dependence": "void f(const short a[8], const short w[5], short y[12]) { for (int d = 0; d < 12; d++) "
                            "y[d] = 0; for (int i = 0; i < 8; i++) for (int j = 0; j < 5; j++) "
                            "y[i + j] += a[i] * w[j]; }",
+    "distribute-recurrences": "void f(const int a[5][5], int y[5][5]) { int p[5][5]; for (int i = 0; i < 5; i++) "
+                        "for (int j = 0; j < 5; j++) p[i][j] = a[i][j]; for (int k = 0; k < 5; k++) "
+                        "for (int i = 0; i < 5; i++) for (int j = 0; j < 5; j++) p[i][j] = "
+                        "p[i][j] < p[i][k] + p[k][j] ? p[i][j] : p[i][k] + p[k][j]; for (int i = 0; i < 5; i++) "
+                        "for (int j = 0; j < 5; j++) y[i][j] = p[i][j]; }",
     "fold-extremes": "void f(const short a[8], short y[2]) { y[0] = 0; y[1] = 0; for (int i = 0; i < 8; i++) "
                      "if (a[i] > y[0]) { y[0] = a[i]; y[1] = i; } }",
     "shorten-recurrences": "void f(const short a[8], short y[1]) { y[0] = 0; for (int i = 0; i < 8; i++) "

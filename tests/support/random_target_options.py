@@ -44,6 +44,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "buffer_bits": (1 << 21, 1 << 21, 0, 4096),
         "passes": (*[""] * 9, "shorten-recurrences,normalize-loops,pad-domains,static-form",
                    "normalize-loops,pad-domains,copy-borders,split-by-access,static-form"),
+        "exits": ("early", "early", "maximum"),
     },
     "dataflow": {
         "lanes": (1, 1, 1, 2, 4),

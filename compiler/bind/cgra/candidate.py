@@ -18,7 +18,8 @@ _PLAIN, _TIGHT = Preparation(), Relaxation()
 class Candidate:
     """One choice; with the fields that later stages read at their defaults, a partial one.
 
-    The program: whether its tile loops are `coalesced`; `directives` that it goes through, those of the options among
+    The program: whether its tile loops are `coalesced`, and recurrences
+    within an iteration `distributed`; `directives` that it goes through, those of the options among
     them; whether it is `one_tile`, larger than the global buffer; its `preparation`; whether statements are `sharing`
     units where that costs no throughput.
     The schedule: its `relaxation`, and `slack`: cycles that the way through shared units gets, None for the usual ones.
@@ -27,6 +28,7 @@ class Candidate:
     """
 
     coalesced: bool = False
+    distributed: bool = False
     directives: str = ""
     one_tile: bool = False
     preparation: Preparation = _PLAIN
@@ -42,8 +44,8 @@ class Candidate:
         return ", ".join([str(self.relaxation), *self._mapping(), *self.added, *self._program()])
 
     def _program(self) -> list[str]:
-        words = {"tile loops coalesced": self.coalesced, "one tile": self.one_tile,
-                 "statements share units": self.sharing}
+        words = {"tile loops coalesced": self.coalesced, "recurrences distributed": self.distributed,
+                 "one tile": self.one_tile, "statements share units": self.sharing}
         return [*(word for word, used in words.items() if used), *filter(None, [str(self.preparation)])]
 
     def _mapping(self) -> list[str]:

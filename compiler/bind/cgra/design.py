@@ -30,6 +30,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.normalize.passes import COALESCED
+from compiler.passes.recurrence.passes import DISTRIBUTED
 from compiler.sched.static.schedule import Schedule
 from compiler.sched.streams.streams import require_room
 from compiler.sched.streams.window_unfolding import repeated_inputs
@@ -56,7 +57,8 @@ __all__ = ["CgraDesign"]
 @dataclass
 class CgraDesign(Design):
     """See `Design`. `parts` holds the program that was mapped; `bands`: of every array that is transferred in such;
-    `seconds` are the compile times of the stages; `coalesced`: whether the program's tile loops were."""
+    `seconds` are the compile times of the stages; `coalesced`: whether the program's tile loops were;
+    `distributed`: whether recurrences within an iteration were."""
 
     start_to_done_is_exact: ClassVar[bool] = True
 
@@ -70,6 +72,7 @@ class CgraDesign(Design):
     bands: dict[str, Bands] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     coalesced: bool = False
+    distributed: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -172,6 +175,7 @@ class CgraDesign(Design):
                  "loaded in the order of a window": ", ".join(repeated_inputs(self.schedule)) or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         taken |= COALESCED if self.coalesced else {}
+        taken |= DISTRIBUTED if self.distributed else {}
         return {k: str(v) for k, v in asdict(self.options).items() if v is not None} | taken
 
     def in_whole_tiles(self) -> CgraDesign:

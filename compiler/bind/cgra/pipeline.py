@@ -30,7 +30,13 @@ from compiler.passes.normalize.passes import (
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
-from compiler.passes.recurrence.passes import ExpandArrays, FoldExtremes, Reassociate, ShortenRecurrences
+from compiler.passes.recurrence.passes import (
+    DistributeRecurrences,
+    ExpandArrays,
+    FoldExtremes,
+    Reassociate,
+    ShortenRecurrences,
+)
 from compiler.passes.state import State
 from compiler.sched.streams.streams import choose_tile_depth, require_tile_depth
 from hw.fabric.spec import FabricSpec
@@ -40,11 +46,13 @@ __all__ = ["Preparation", "prepare_program", "tile_depth_of"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is chosen between pipelines. `coalesced`: without the tile loops that the program has. `split`: statements
+    """What is chosen between pipelines. `coalesced`: without the tile loops that the program has. `distributed`: with
+    loops of their own for the steps of recurrences within an iteration. `split`: statements
     are split by pieces of their reads and dependences. `bordered`: arrays whose reads turn at edges are copied with a
     border. `predicated`: what predicated-off reads deliver."""
 
     coalesced: bool = False
+    distributed: bool = False
     split: bool = False
     bordered: bool = False
     predicated: PredicatedReads = BEHIND_GUARDS[0]
@@ -63,6 +71,8 @@ class Preparation:
     def _passes(self, options: Options) -> Iterator[ProgramPass]:
         if self.coalesced:
             yield CoalesceTileLoops()
+        if self.distributed:
+            yield DistributeRecurrences()
         yield ApplyDirectives(options.transform)
         yield FoldExtremes()
         yield ShortenRecurrences()

@@ -71,8 +71,21 @@ class ArraySpace:
         self.options: Options = stages.options
 
     def strategy(self) -> _Designs:
-        """All that is tried: without the tile loops that the program has, or with them where it does not fit else."""
+        """All that is tried: with recurrences in the program's loops, and where that takes long with their steps in
+        loops of their own."""
         asked = Candidate(directives=self.options.transform)
+        found = yield from self._coalesced(asked)
+        mapped = not isinstance(found, Infeasible)
+        if self.stages.distributed is self.stages.coalesced or (mapped and self._is_good(found)):
+            return found
+        coalesced = self.stages.coalesced is not self.stages.program
+        apart = yield from self._in_rounds(replace(asked, coalesced=coalesced, distributed=True))
+        if isinstance(apart, Infeasible) or isinstance(found, Infeasible):
+            return found if mapped else apart
+        return min(apart, found, key=_cycles)
+
+    def _coalesced(self, asked: Candidate) -> _Designs:
+        """Without the tile loops that the program has, or with them where it does not fit else."""
         if self.stages.coalesced is self.stages.program:
             return (yield from self._in_rounds(asked))
         whole = yield from self._in_rounds(replace(asked, coalesced=True))

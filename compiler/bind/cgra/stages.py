@@ -32,6 +32,7 @@ from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import has_undefined_reads
+from compiler.passes.recurrence.distribute_recurrences import distribute_recurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.sched.search.space import KeptResults
 from compiler.sched.static.fill_then_drain import writers_first
@@ -80,10 +81,17 @@ class Stages:
         given = self.options.transform or self.options.passes or self.options.tile_depth is not None
         return self.program if given or not self.options.searches_orders else coalesce_tile_loops(self.program)
 
+    @cached_property
+    def distributed(self) -> Program:
+        """The program without its tile loops, and with loops of their own for the steps of recurrences within an
+        iteration; the same if it has none, or if the options say which loops there are."""
+        given = self.options.transform or self.options.passes or not self.options.searches_orders
+        return self.coalesced if given else distribute_recurrences(self.coalesced)
+
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""
-        program = self.coalesced if choice.coalesced else self.program
-        return self._kept.once(("directed", choice.coalesced, choice.directives),
+        program = self.distributed if choice.distributed else self.coalesced if choice.coalesced else self.program
+        return self._kept.once(("directed", choice.coalesced, choice.distributed, choice.directives),
                                lambda: apply_script(program, choice.directives))
 
     def loop_order(self, choice: Candidate, cycles: int) -> str:
@@ -95,7 +103,7 @@ class Stages:
         return self._kept.once(("parts", choice.prepared), lambda: self._prepared(choice))
 
     def _prepared(self, choice: Candidate) -> Partition:
-        preparation = replace(choice.preparation, coalesced=choice.coalesced)
+        preparation = replace(choice.preparation, coalesced=choice.coalesced, distributed=choice.distributed)
         with self._timed("verify"):
             return prepare_program(self.program, self.options_of(choice), self.spec, preparation)
 
@@ -228,7 +236,8 @@ class Stages:
             config = configure(application, physical, spec)
             designs = [CgraDesign(parts.asked, parts, self.options_of(choice), spec, application, physical,
                                   replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
-                                  self.seconds, choice.coalesced) for bands in plan_bands(application.schedule, spec)]
+                                  self.seconds, choice.coalesced, choice.distributed)
+                       for bands in plan_bands(application.schedule, spec)]
             design = min(designs, key=lambda made: made.predicted_start_to_done)
             _ = design.words
         with self._timed("validate"):

@@ -8,12 +8,17 @@ from compiler.ir.expr import Apply, Expr, Read, fold
 from compiler.ir.program import Statement
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import expand_arrays
+from compiler.passes.recurrence.distribute_recurrences import distribute_recurrences
 from compiler.passes.recurrence.fold_extremes import fold_extremes
 from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
 from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from compiler.passes.state import State
 
-__all__ = ["ExpandArrays", "FoldExtremes", "Reassociate", "ShortenRecurrences", "count_operations"]
+__all__ = ["DISTRIBUTED", "DistributeRecurrences", "ExpandArrays", "FoldExtremes", "Reassociate", "ShortenRecurrences",
+           "count_operations"]
+
+DISTRIBUTED = {"loops distributed": "recurrences within an iteration of an outer loop"}
+"""The line of a report for what `DistributeRecurrences` did."""
 
 _NO_PATH = -(1 << 30)
 """The length of a path that does not exist."""
@@ -36,6 +41,17 @@ class FoldExtremes(ProgramPass):
 
     def apply(self, state: State) -> State:
         return state.with_program(fold_extremes(state.program))
+
+
+@dataclass(frozen=True)
+class DistributeRecurrences(ProgramPass):
+    """Statements whose values come back within an iteration of an outer loop are split by the steps before, in loops of
+    their own."""
+
+    name = "distribute-recurrences"
+
+    def apply(self, state: State) -> State:
+        return state.with_program(distribute_recurrences(state.program))
 
 
 @dataclass(frozen=True)

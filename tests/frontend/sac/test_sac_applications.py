@@ -130,7 +130,7 @@ def test_command_line_counts_iterations_and_accesses(capsys):
 
 @pytest.mark.parametrize("arguments, message", [
     (["sac/prewitt", "--passes", "turbo"],
-     f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, all, most"),
+     f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, separate, all, most"),
     (["sac/matrix_product"], "program matrix_product needs more inputs: A (int16[:,:]), B (int16[:,:]); give --input "
                              "NAME=FILE, --set NAME=VALUE for a scalar, or --random SEED"),
     (["sac/prewitt", "--lanes", "4"], "--lanes is for hardware, and SA-C programs run on the host without --target"),
@@ -141,7 +141,7 @@ def test_command_line_counts_iterations_and_accesses(capsys):
      "option bus_bits is 16, must be one of 32, 64, 128, 256, 512"),
     (["sac/prewitt", "--target", "fpga", "--random", "1", "--option", "x=1"],
      "target fpga has no option 'x'; there are: " + ", ".join(get_type_hints(Options))),
-    (["sac/fft", "--target", "fpga", "--random", "1", "--directory", "out"],
+    (["sac/bounding_box", "--target", "fpga", "--random", "1", "--directory", "out"],
      "--directory is for designs, and all loops of the program stay on the host"),
     (["sac/prewitt", "--output", "x=y.png"], "program prewitt has no output 'x'; it has: edges"),
     (["sac/prewitt", "--output", "y.xyz"],
