@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from compiler.frontend.loop_nest import prog
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import Int
-from hw.sim.simulate import StallProfile, run_job
+from hw.sim.simulate import StallProfile
 
 APPS = Path(__file__).resolve().parents[1] / "apps" / "dataflow"
 STENCILS = Path(__file__).resolve().parents[1] / "tests" / "support" / "stencils"
@@ -229,34 +228,6 @@ def test_memory_errors_end_the_run_with_a_code() -> None:
     for fault, kind in (("read b 2", "reading"), ("write c 3", "writing")):
         with pytest.raises(DataflowError, match=f"the run ended with a memory error while {kind} a stream"):
             design.simulate(inputs, "icarus", inject=fault)
-
-
-def test_f26_the_c_function_runs_the_hardware(tmp_path: Path) -> None:
-    """The generated function in one thread, the Verilog on its memory and registers in another."""
-    design = designed(matmul(5, transposed=False))
-    design.emit(tmp_path)
-    text = (tmp_path / "host" / "dataflow.h").read_text()
-    body = (tmp_path / "host" / "dataflow.c").read_text().replace('#include "dataflow.h"', text)
-    library = compile_c(tmp_path, {"host": body})
-    memory, registers = np.zeros(1 << 16, np.uint8), np.zeros(1 << 10, np.uint32)
-    inputs = random_inputs(design.program, 0)
-    c = np.zeros((5, 5), np.int16)
-    arguments = [memory, registers, *(inputs[name].astype(np.int16) for name in ("a", "b")), c]
-    host = Thread(target=call, args=(library, "matmul_run", arguments), daemon=True)
-    host.start()
-    control = design.executable.registers.address("CONTROL") // 4
-    while not registers[control]:
-        host.join(0.001)
-    writes = [(address, int(registers[address // 4])) for address, _ in design.executable.writes()]
-    job = design.executable.job(inputs, "icarus", seed=1, stall=STALLS)
-    end = design.executable.memory_bytes
-    result = run_job(replace(job, loads=[(0, memory[:end].tobytes())], writes=writes, dumps=[(0, end)]))
-    memory[:end] = np.frombuffer(result.dumps[0], np.uint8)
-    status = design.executable.registers.address("STATUS")
-    registers[status // 4] = result.registers[status]
-    host.join(10)
-    assert not host.is_alive()
-    assert np.array_equal(c, (inputs["a"].astype(np.int64) @ inputs["b"].astype(np.int64)).astype(np.int16))
 
 
 RAMP = """void f(int8_t y[7][3]) {
