@@ -49,4 +49,4 @@ def schedule_of(program: Program, options: Options) -> Schedule:
     """The schedule alone, without a mapping: the tightest, which is what is tried first. For programs whose full size
     is only planned."""
     stages = Stages(program, options, Budget.of_array(options.fabric()), merged=True)
-    return stages.schedule(Candidate(stages.coalesced is not program, options.transform))
+    return stages.schedule(Candidate(stages.coalesced is not program, directives=options.transform))

@@ -70,7 +70,7 @@ class ElasticDesign(CgraDesign):
         """The static design that this one is made from."""
         options = replace(self.options, memory="dual-port")
         return CgraDesign(self.program, self.parts, options, self.static_spec, self.application, self.physical,
-                          self.static, {}, self.seconds, self.coalesced)
+                          self.static, {}, self.seconds, self.coalesced, self.distributed)
 
 
 def elastic_design(static: CgraDesign, options: Options) -> ElasticDesign:
@@ -82,7 +82,8 @@ def elastic_design(static: CgraDesign, options: Options) -> ElasticDesign:
     static = static.in_whole_tiles()
     config = to_elastic(static.application, static.physical, static.config, spec)
     design = ElasticDesign(static.program, static.parts, options, spec, static.application, static.physical, config,
-                           {}, static.seconds, static.coalesced, static.config, static.spec, static.plan)
+                           {}, static.seconds, static.coalesced, static.distributed, static.config, static.spec,
+                           static.plan)
     try:
         require_same(decode_array(static.words, static.spec), decode_array(design.words, spec), static.spec, spec)
         _ = design.outcome
