@@ -10,23 +10,18 @@ pass of `merge_sort` always take the time of the longest.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import compiler
 from benchmarks.checks import check_run
-from benchmarks.command import reports_errors
-from benchmarks.results import RESULTS, kept_results, write_results
+from benchmarks.command import Measurement, reports_errors
 from compiler.frontend.c_scop import load_c
-from hw.errors import SluiceError
 
 __all__ = ["PROGRAMS", "main", "measure"]
 
@@ -91,23 +86,11 @@ def measure(name: str) -> dict[str, Any]:
 
 
 @reports_errors
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.exits", description="Loops that data end.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(PROGRAMS)}")
-    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "exits.json", metavar="FILE")
-    options = parser.parse_args(arguments)
-    unknown = set(options.names) - set(PROGRAMS)
-    if unknown:
-        raise SluiceError(f"there is no '{min(unknown)}'; there are: {', '.join(PROGRAMS)}")
-    known, console = kept_results(options.output, "programs"), Console(highlight=False, soft_wrap=True)
-    for name in options.names or PROGRAMS:
-        with console.status(name):
-            known[name] = measure(name)
-        console.print(f"{name}: {known[name]}")
-        write_results(options.output, {"programs": {key: known[key] for key in PROGRAMS if key in known}})
+def main() -> None:
+    """Measure and write."""
+    measurement = Measurement("exits", "programs", "program", PROGRAMS)
+    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
 
 
 if __name__ == "__main__":
-    os.nice(5)
     sys.exit(main())
