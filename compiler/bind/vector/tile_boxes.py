@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple, overload
@@ -38,8 +39,9 @@ class _Lazy(Sequence):
             raise IndexError(f"there is no tile {index} of {len(self)}")
         return self._at(number)
 
+    @abstractmethod
     def _at(self, number: int) -> tuple:
-        raise NotImplementedError
+        """Element `number`, which there is."""
 
 
 class _EqualParts(_Lazy):
