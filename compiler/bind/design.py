@@ -88,6 +88,12 @@ class Design(ABC):
     """What was compiled: a `Program`, or of another kind that the target takes."""
 
     @property
+    def reference(self) -> Any:
+        """What the interpreter runs for the results of this design, bit for bit: `program`, or where the user lets sums
+        of floating-point numbers change their order (option `reassociate`), the program that states this order."""
+        return self.program
+
+    @property
     def main_memory(self) -> MainMemory:
         """The memory for which predictions are stated, and with which `simulate` runs."""
         return MainMemory()

@@ -55,4 +55,6 @@ def target_options(options: argparse.Namespace) -> dict[str, Any]:
     names = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "seed",
              "memory_latency", "memory_bursts", "passes")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.reassociate:
+        given["reassociate"] = True
     return given | read_settings("--option", options.option)

@@ -91,7 +91,8 @@ class SizedCommand:
                     str(design.lower_bound), "-"], True
         inputs = random_inputs(design.program, options.random or 0)
         run = design.simulate(inputs, options.simulator, **simulation_settings(options, design))
-        equal = all(same(run.outputs[name], values) for name, values in interpret(design.program, inputs).items())
+        reference = interpret(design.reference, inputs)
+        equal = all(same(run.outputs[name], values) for name, values in reference.items())
         return [size, str(design.predicted_start_to_done), str(run.wall_cycles), str(design.predicted_cycles),
                 str(run.cycles), str(design.lower_bound),
                 "yes" if equal else "NO"], equal

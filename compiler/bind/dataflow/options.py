@@ -29,7 +29,8 @@ class Options(MemoryOptions):
       (`compiler.passes.directives.script`).
     * `reorder`: who brings words into the order in which they are used: the ``host`` when it packs the streams, or the
       ``chip``, which then takes and gives every array in row-major order.
-
+    * `reassociate`: whether sums of floating-point numbers that wait for an adder may become partial sums; results are
+      then those of `DataflowDesign.reference`, bit for bit.
     * `clock_mhz`: clock rate at which recurrences are to run, 1 to 500. Where registers behind operators would make
       them wait, operators get registers only as far as their delays (`hw.delays`) ask for them in a period of it.
 
@@ -42,6 +43,7 @@ class Options(MemoryOptions):
     reorder: str = "host"
     transform: str = ""
     clock_mhz: int = 120
+    reassociate: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

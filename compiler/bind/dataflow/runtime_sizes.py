@@ -54,6 +54,9 @@ def compile_sizes(build: Callable[..., Program], ranges: Ranges, options: Option
     them raises.
     """
     start = time.perf_counter()
+    if options is not None and options.reassociate:
+        raise DataflowError("option reassociate: kernels for many sizes keep the order of sums; compile one kernel for "
+                            "each size, or leave the option out")
     programs = {point: build(**dict(zip(ranges, point, strict=True))) for point in size_points(ranges)}
     for program in programs.values():
         verify(program)

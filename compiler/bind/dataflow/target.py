@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
+from compiler.attempts import attempt
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.options import Options
-from compiler.bind.dataflow.plan import make_plan
+from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.bind.dataflow.runtime_sizes import compile_sizes
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.passes.directives import apply_script
+from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 
 __all__ = ["FLOATING", "MEMORIES", "PLACE", "Options", "compile_program", "compile_sizes"]
 
@@ -33,4 +36,22 @@ def compile_program(program: Program, options: Options) -> DataflowDesign:
     if changed.memories:
         verify(changed)
     plan = make_plan(changed, options)
-    return DataflowDesign(program, options, plan, time.perf_counter() - start)
+    if options.reassociate:
+        changed, plan = _in_partial_sums(changed, options, plan)
+    stated = changed if "reassociate(" in f"{options.transform} {plan.choices.get('sums')}" else None
+    return DataflowDesign(program, options, plan, time.perf_counter() - start, stated=stated)
+
+
+def _in_partial_sums(program: Program, options: Options, plan: Plan) -> tuple[Program, Plan]:
+    """`program` with sums in parts, and its plan, where this takes fewer ticks than `plan`, else both as they are."""
+    latency = max((pipeline.latency for pipeline in plan.pipelines.values()), default=1)
+    script = recurrence_order(program, latency, "reassociate")
+    if "reassociate(" not in script:
+        return program, plan
+    other = apply_script(program, script)
+    with attempt(f"partial sums: {script}") as tried:
+        found = make_plan(other, options)
+        tried.outcome = f"{found.total_ticks(())} ticks"
+    if found.total_ticks(()) >= plan.total_ticks(()):
+        return program, plan
+    return other, replace(found, choices=found.choices | {"sums": script})

@@ -34,7 +34,9 @@ class Options(MemoryOptions):
     width of main memory, 32 to 512. loops: "auto" for loops in another order where a recurrence would wait for its
     operators, "asked" for those of the program. buffer_bits: bits of delay lines and buffers up to which the design
     that ends first is taken. exits: "early" for loops that end when the data say so, "maximum" for loops that always
-    make the most iterations. passes: another pipeline in place of the target's (`compiler.passes.pipeline`).
+    make the most iterations. reassociate: whether sums of floating-point numbers that wait for an adder may become
+    partial sums; results are then those of `FpgaDesign.reference`, bit for bit. passes: another pipeline in place of
+    the target's (`compiler.passes.pipeline`).
     """
 
     fusion_level: int | None = None
@@ -48,6 +50,7 @@ class Options(MemoryOptions):
     loops: str = "auto"
     buffer_bits: int = 1 << 21
     exits: str = "early"
+    reassociate: bool = False
     passes: str = ""
 
     def __post_init__(self) -> None:

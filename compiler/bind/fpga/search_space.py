@@ -29,6 +29,7 @@ from compiler.bind.fpga.validate import validate
 from compiler.ir.program import Program
 from compiler.passes.arrays.packed_streams import most_lanes, pack_streams
 from compiler.passes.arrays.partition import Partition
+from compiler.passes.directives import apply_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefined_reads
@@ -127,7 +128,13 @@ class Stages:
         validate(parts.program, chosen.built, chosen.system)
         early = find_exit(chosen.built) if self.options.exits == "early" else ""
         return FpgaDesign(self.program, parts, self.options, chosen.built, with_exit(chosen.system, early), 0.0,
-                          choice.directives, choice.coalesced, choice.lanes, early)
+                          choice.directives, choice.coalesced, choice.lanes, early, self._stated(choice))
+
+    def _stated(self, choice: Candidate) -> Program | None:
+        """The program that states another order of sums, if the candidate has one."""
+        if "reassociate(" not in choice.directives:
+            return None
+        return apply_script(self.alone(choice), choice.directives)
 
     def around(self, choice: Candidate, name: str) -> frozenset[str]:
         """The statements of the recurrences through statement `name`."""
@@ -173,7 +180,7 @@ class PipelineSpace:
         if self.options.loops == "asked" or (isinstance(asked, Infeasible) and not asked.because(SlowRecurrence)):
             return asked
         if isinstance(asked, Infeasible):
-            script = recurrence_order(self.stages.alone(choice), _INTERVALS[-1])
+            script = recurrence_order(self.stages.alone(choice), _INTERVALS[-1], self._parts(choice))
             ordered = yield from self._changed(choice, script, NEVER)
             return asked if isinstance(ordered, Infeasible) else ordered
         best = asked
@@ -185,7 +192,11 @@ class PipelineSpace:
     def _order(self, choice: Candidate, asked: FpgaDesign) -> str:
         """Directives that give recurrences more time, where they need any."""
         interval = asked.schedule.pace.interval
-        return recurrence_order(self.stages.alone(choice), interval) if interval > 1 else ""
+        return recurrence_order(self.stages.alone(choice), interval, self._parts(choice)) if interval > 1 else ""
+
+    def _parts(self, choice: Candidate) -> str:
+        """The directive for partial sums."""
+        return "reassociate" if self.options.reassociate and choice.lanes == 1 else "partial"
 
     def _tiles(self, choice: Candidate, asked: FpgaDesign) -> str:
         """Directives for tiles in which the orders of two arrays meet, where that may end before `asked`."""

@@ -18,7 +18,7 @@ from compiler.passes.directives.loops import reorder, reverse, shift
 from compiler.passes.directives.nests import distribute, fuse
 from compiler.passes.directives.overlap import overlap
 from compiler.passes.directives.parallel import parallelize
-from compiler.passes.directives.partial import partial
+from compiler.passes.directives.partial import partial, reassociate
 from compiler.passes.directives.script import apply_script
 from compiler.passes.directives.share import share
 from compiler.passes.directives.split import split, tile
@@ -27,6 +27,5 @@ from compiler.passes.directives.unroll import unroll
 
 __all__ = [
     "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "partial",
-    "reorder",
-    "reverse", "share", "shift", "split", "store", "tile", "unroll",
+    "reassociate", "reorder", "reverse", "share", "shift", "split", "store", "tile", "unroll",
 ]

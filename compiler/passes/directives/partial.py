@@ -1,4 +1,4 @@
-"""The directive that computes a sum as several partial ones that take turns: partial."""
+"""The directives that compute a sum as several partial ones that take turns: partial, reassociate."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import islpy as isl
 from compiler.ir.expr import Read, children, fold, mentions
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.types import Float
 from compiler.ir.verify import verify
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.instances import Renaming
 from compiler.passes.directives.iterator_values import split_iterator
 from compiler.passes.directives.place import Place, order_of_places, places, set_apart
 from compiler.passes.directives.rewrite import depth_of, moved
-from compiler.passes.directives.terms import Chain, chains, combined, neutral
+from compiler.passes.directives.terms import Chain, balanced, chains, combined, neutral
 from compiler.passes.recurrence.shorten_recurrences import accumulating
 
-__all__ = ["partial"]
+__all__ = ["partial", "reassociate"]
 
 
 def partial(program: Program, statement: str, iterator: str, count: int) -> Program:
@@ -31,12 +32,26 @@ def partial(program: Program, statement: str, iterator: str, count: int) -> Prog
     ``name_parts`` are new; the statement itself becomes the one that adds up, after the loop. Other statements in the
     loop get loops of their own. Raises `TransformError`.
     """
+    return _in_parts(program, statement, iterator, count, floats=False)
+
+
+def reassociate(program: Program, statement: str, iterator: str, count: int) -> Program:
+    """As `partial`, also for sums, minima and maxima of floating-point numbers, **whose results change**: the program
+    that is returned states the order. Partial sum p, which starts with negative zero, takes iterations p, p + `count`,
+    p + 2 `count` and so on; what was there before and the partial sums are added in a balanced tree, in that order.
+
+    Raises `TransformError`.
+    """
+    return _in_parts(program, statement, iterator, count, floats=True)
+
+
+def _in_parts(program: Program, statement: str, iterator: str, count: int, *, floats: bool) -> Program:
     old = program.statement(statement)
     if iterator not in old.iterators:
         raise TransformError(f"{old} has no iterator '{iterator}'; it has: {', '.join(old.iterators) or 'none'}")
     where = places(program)
     depth = depth_of(old, where[statement], iterator)
-    sum_ = _Sum(program, old, iterator, count)
+    sum_ = _Sum(program, old, iterator, count, floats)
     directive = f"computing '{statement}' in {count} partial sums"
     program = moved(program, set_apart(where, statement, depth), directive)
     return sum_.in_parts(program, places(program), depth)
@@ -45,9 +60,10 @@ def partial(program: Program, statement: str, iterator: str, count: int) -> Prog
 class _Sum:
     """The sum in statement `old` over `iterator`, in `count` parts. Raises `TransformError` if it is no such sum."""
 
-    def __init__(self, program: Program, old: Statement, iterator: str, count: int) -> None:
+    def __init__(self, program: Program, old: Statement, iterator: str, count: int,
+                 floats: bool) -> None:
         self._number = old.iterators.index(iterator)
-        self._old, self._chain, self._own = _chain(program, old, self._number)
+        self._old, self._chain, self._own = _chain(program, old, self._number, floats)
         self._count = count
         box = old.box()
         if box is None:
@@ -110,8 +126,11 @@ class _Sum:
         renaming = Renaming(self._old, self._old.name, self._rest, values)
         whole = renaming.access(self._old.reads[self._own])
         reads = (whole, *(self._element(self._old.name, self._rest, str(k)) for k in range(self._count)))
-        # What comes back from the step before is last: it waits for one operation, not for all of them.
-        value = combined(self._chain, [Read(k, self._chain.type) for k in (*range(1, len(reads)), 0)])
+        if isinstance(self._chain.type, Float):
+            value = balanced(self._chain, [Read(k, self._chain.type) for k in range(len(reads))])
+        else:
+            # What comes back from the step before is last: it waits for one operation, not for all of them.
+            value = combined(self._chain, [Read(k, self._chain.type) for k in (*range(1, len(reads)), 0)])
         return replace(self._old, iterators=self._rest, domain=renaming.domain, reads=reads,
                        write=renaming.access(self._old.write), value=value), renaming
 
@@ -138,32 +157,39 @@ class _Sum:
         return Place(tuple(positions), tuple(loops))
 
 
-def _chain(program: Program, old: Statement, number: int) -> tuple[Statement, Chain, int]:
+def _chain(program: Program, old: Statement, number: int, floats: bool) -> tuple[Statement, Chain, int]:
     """The statement with a chain of operations as its value, that chain, and which of its reads is what it
     overwrites."""
-    plain, own = old, _own(old)
+    plain, own = old, _own(old, floats)
     if own is None:
-        plain = accumulating(program, old)
-        own = None if plain is None else _own(plain)
+        plain = accumulating(program, old, floats)
+        own = None if plain is None else _own(plain, floats)
     if plain is None or own is None:
-        raise TransformError(f"{old} does not add to its own result, or with an operation that needs an order")
+        raise TransformError(f"{old} does not add to its own result, or with an operation that needs an order"
+                             f"{'' if floats else _hint(program, old)}")
     others = [read for k, read in enumerate(old.reads) if k != own and read.array == old.write.array]
     if others or mentions(plain.value, own) > 1:
         raise TransformError(f"{old} uses its own result in another way than to add to it")
     if old.write.map.involves_dims(isl.dim_type.in_, number, 1) or not children(old.value):
         raise TransformError(f"{old} writes another element in every iteration of '{old.iterators[number]}'")
-    return plain, _whole_chains(plain)[0], own
+    return plain, _whole_chains(plain, floats)[0], own
 
 
-def _whole_chains(statement: Statement) -> list[Chain]:
+def _whole_chains(statement: Statement, floats: bool) -> list[Chain]:
     """The chain that is the value of a statement, if it is one."""
-    return [chain for chain in chains(statement.value) if chain.root is statement.value]
+    return [chain for chain in chains(statement.value, floats) if chain.root is statement.value]
 
 
-def _own(statement: Statement) -> int | None:
+def _own(statement: Statement, floats: bool) -> int | None:
     """The read of what a statement overwrites, if it is a term of the chain that is its value."""
-    return next((node.index for chain in _whole_chains(statement) for node in chain.terms
+    return next((node.index for chain in _whole_chains(statement, floats) for node in chain.terms
                  if isinstance(node, Read) and _is_own(statement, node.index)), None)
+
+
+def _hint(program: Program, old: Statement) -> str:
+    if isinstance(program.array(old.write.array).type, Float):
+        return "; directive reassociate takes sums of floating-point numbers, whose results it changes"
+    return ""
 
 
 def _is_own(old: Statement, index: int) -> bool:

@@ -21,13 +21,16 @@ from compiler.ir.expr import (
     postorder,
     with_children,
 )
-from compiler.ir.types import BIT, Int
+from compiler.ir.types import BIT, Float, Int
 from compiler.passes.recurrence import shorten_recurrences as reductions
 
-__all__ = ["Chain", "Term", "chains", "combined", "leaves", "neutral", "term_of", "with_leaves"]
+__all__ = ["Chain", "Term", "balanced", "chains", "combined", "leaves", "neutral", "term_of", "with_leaves"]
 
 _IN_ANY_ORDER = ("add", "or", "xor", "and", "min", "max")
 """Operations whose operands may come in any order and grouping."""
+
+_REASSOCIATED = ("add", "min", "max")
+"""Those of floating-point numbers, where their order may change."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,9 @@ class Chain:
         return self.root.op
 
     @property
-    def type(self) -> Int:
+    def type(self) -> Int | Float:
         """Type of the terms and of the result."""
-        assert isinstance(self.root.type, Int)
+        assert isinstance(self.root.type, Int | Float)
         return self.root.type
 
     def replaced(self, other: Expr) -> Expr:
@@ -54,13 +57,14 @@ class Chain:
         return expr.fold(self.value, lambda node, parts: other if node is self.root else with_children(node, parts))
 
 
-def chains(value: Expr) -> list[Chain]:
-    """All chains of two terms or more that are not part of a longer one."""
+def chains(value: Expr, floats: bool = False) -> list[Chain]:
+    """All chains of two terms or more that are not part of a longer one; with `floats` also those of floating-point
+    numbers, whose results another order changes."""
     users: Counter[int] = Counter(id(child) for node in postorder(value) for child in children(node))
     inner: set[int] = set()
     found = []
     for node in reversed(list(postorder(value))):
-        if isinstance(node, Apply) and node.op in _IN_ANY_ORDER and _whole(node) and id(node) not in inner:
+        if isinstance(node, Apply) and _any_order(node, floats) and id(node) not in inner:
             terms: list[Expr] = []
             stack: list[Expr] = [node]
             while stack:
@@ -75,11 +79,13 @@ def chains(value: Expr) -> list[Chain]:
     return found
 
 
-def _whole(node: Apply) -> bool:
-    return isinstance(node.type, Int) and node.type != BIT
+def _any_order(node: Apply, floats: bool) -> bool:
+    if isinstance(node.type, Float):
+        return floats and node.op in _REASSOCIATED
+    return node.op in _IN_ANY_ORDER and isinstance(node.type, Int) and node.type != BIT
 
 
-def neutral(op: str, type: Int) -> Const:
+def neutral(op: str, type: Int | Float) -> Const:
     """The value that operation `op` of a chain leaves alone."""
     return Const(reductions.neutral(op, type), type)
 
@@ -92,6 +98,15 @@ def combined(chain: Chain, terms: Sequence[Expr]) -> Expr:
     for term in terms[1:]:
         total = Apply(chain.op, (total, term), chain.type)
     return total
+
+
+def balanced(chain: Chain, terms: Sequence[Expr]) -> Expr:
+    """The chain with other terms, of which there are some, as sums of neighbouring sums: as few operations after each
+    other as there can be."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return Apply(chain.op, (balanced(chain, terms[:half]), balanced(chain, terms[half:])), chain.type)
 
 
 def leaves(value: Expr) -> list[Expr]:
@@ -114,7 +129,7 @@ class Term:
     shape: str
     leaves: tuple[Expr, ...]
 
-    def grown_to(self, shape: str, type: Int) -> Term | None:
+    def grown_to(self, shape: str, type: Int | Float) -> Term | None:
         """The term as one of this shape, a bare operand as a product with 1; None if it is another one."""
         if self.shape == shape:
             return self

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import prod
 
@@ -26,19 +27,20 @@ from compiler.passes.recurrence.consumer_loop_order import reading_order
 __all__ = ["recurrence_order"]
 
 
-def recurrence_order(program: Program, cycles: int | None, parts: bool = True) -> str:
+def recurrence_order(program: Program, cycles: int | None, parts: str = "partial") -> str:
     """Directives that move loops inside those that carry a recurrence, until what it carries is back after `cycles`
     steps (None: after as many as there can be) or no loop is left that could move; "" if every recurrence has the time,
     or none can be given more.
 
     Statements that share the loops of a recurrence get loops of their own where it leaves them. Loops move only where
     that changes no result, which the directives check; inside, they stand as whoever reads the results walks these.
-    What then still comes back too soon, and is a sum, is split into partial sums, unless `parts` is false.
+    What then still comes back too soon, and is a sum, is split into partial sums by the directive `parts`, "partial" or
+    "reassociate", which also takes sums of floating-point numbers; "" for none.
     """
     cycles = _EVER if cycles is None else cycles
     program, moves, moved = _followed(program, _reordered, cycles)
     program, reading = _for_readers(program, moved) if moves else (program, [])
-    split = _followed(program, _in_parts, cycles)[1] if parts else []
+    split = _followed(program, partial(_in_parts, directive=parts), cycles)[1] if parts else []
     return "; ".join([*moves, *reading, *split])
 
 
@@ -118,16 +120,17 @@ class _Nest:
 
 @dataclass(frozen=True)
 class _Parts:
-    """A sum over `iterator` in `count` parts."""
+    """A sum over `iterator` in `count` parts, by a `directive`."""
 
     members: frozenset[str]
     iterator: str
     count: int
+    directive: str
 
     def directives(self, program: Program) -> str:
-        """The directive; whether the statement is a sum is found when it applies."""
+        """Its call; whether the statement is a sum is found when it applies."""
         (name,) = self.members
-        return f"partial({name}, {self.iterator}, {self.count})"
+        return f"{self.directive}({name}, {self.iterator}, {self.count})"
 
 
 def _leaving(program: Program, members: frozenset[str], depth: int) -> list[str]:
@@ -146,9 +149,10 @@ def _reordered(program: Program, cycles: int) -> Iterator[_Nest | _Parts]:
     return (nest for recurrence in _recurrences(program) if (nest := recurrence.nest(program, cycles)) is not None)
 
 
-def _in_parts(program: Program, cycles: int) -> Iterator[_Nest | _Parts]:
+def _in_parts(program: Program, cycles: int, directive: str) -> Iterator[_Nest | _Parts]:
     """The statements that see their own values after fewer than `cycles` steps, with a loop that parts divide."""
-    return (parts for recurrence in _recurrences(program) if (parts := recurrence.parts(program, cycles)) is not None)
+    found = (recurrence.parts(program, cycles, directive) for recurrence in _recurrences(program))
+    return (parts for parts in found if parts is not None)
 
 
 def _recurrences(program: Program) -> Iterator[_Recurrence]:
@@ -193,7 +197,7 @@ class _Recurrence:
         moved = [depth for depth in inner if depth < innermost and trips[depth] > 1]
         return _Nest(self.members, self.loops, tuple(self.loops[k] for k in inner)) if moved else None
 
-    def parts(self, program: Program, cycles: int) -> _Parts | None:
+    def parts(self, program: Program, cycles: int, directive: str) -> _Parts | None:
         """The fewest parts that give the recurrence the time, or else the most; None if it has it, or there are
         none."""
         trips, innermost = self._trips(program), max(self.carrying)
@@ -202,7 +206,7 @@ class _Recurrence:
         if there >= cycles or not counts or len(self.members) > 1:
             return None
         enough = [n for n in counts if n * there >= cycles]
-        return _Parts(self.members, self.loops[innermost], enough[0] if enough else counts[-1])
+        return _Parts(self.members, self.loops[innermost], enough[0] if enough else counts[-1], directive)
 
 
 def _shared_loops(program: Program, members: frozenset[str], where: Mapping[str, Place]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, f
 from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 
 __all__ = ["MODULAR", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
            "shorten_recurrences"]
@@ -23,6 +23,9 @@ MODULAR = ("add", "mul", "and", "or", "xor")
 """Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
 
 _EXACT = ("min", "max")
+
+_REASSOCIATED = ("add", "min", "max")
+"""Operations on floating-point numbers that accumulate, if their order may change."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +38,29 @@ class Reduction:
     body: Expr
 
 
-def neutral(op: str, type: Int) -> int:
-    """What `op` accumulates without effect on a value of `type`."""
+def neutral(op: str, type: Int | Float) -> int:
+    """What `op` accumulates without effect on a value of `type`; of floating-point numbers the bit pattern: negative
+    zero for sums, what is no number for extremes."""
+    if isinstance(type, Float):
+        return 1 << type.width - 1 if op == "add" else type.infinity | 1 << type.mantissa - 1
     table = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": type.wrap(-1), "min": type.maximum, "max": type.minimum}
     return table[op]
 
 
-def reduction(program: Program, statement: Statement) -> Reduction | None:
+def reduction(program: Program, statement: Statement, floats: bool = False) -> Reduction | None:
     """How `statement` accumulates, or None if it does not: it must read the element it writes, once on every way to
-    the result, as an operand of an operation that is associative and commutative at the width of the array."""
+    the result, as an operand of an operation that is associative and commutative at the width of the array. With
+    `floats` also sums and extremes of floating-point numbers, as if they were."""
     type_ = program.array(statement.write.array).type
     own = [k for k, access in enumerate(statement.reads)
            if same_elements(access, statement.write, statement.domain)]
     others = [k for k, access in enumerate(statement.reads) if access.array == statement.write.array and k not in own]
-    if not own or others or not isinstance(type_, Int):
+    if not own or others or not isinstance(type_, (Int, Float) if floats else Int):
         return None
     value = renumbered(statement.value, lambda index: own[0] if index in own else index)
+    if isinstance(type_, Float):
+        found = ((op, accumulated(value, own[0], op, type_)) for op in _REASSOCIATED)
+        return next((Reduction(op, own[0], converted(body, type_)) for op, body in found if body is not None), None)
     for op in (*MODULAR, *_EXACT):
         body = accumulated(value, own[0], op, type_)
         if body is not None and (op in MODULAR or _fits(program, statement, body, type_)):
@@ -58,9 +68,9 @@ def reduction(program: Program, statement: Statement) -> Reduction | None:
     return None
 
 
-def accumulating(program: Program, statement: Statement) -> Statement | None:
-    """`statement` with the value ``x op body``, or None if it does not accumulate."""
-    one = reduction(program, statement)
+def accumulating(program: Program, statement: Statement, floats: bool = False) -> Statement | None:
+    """`statement` with the value ``x op body``, or None if it does not accumulate, as `reduction` says."""
+    one = reduction(program, statement, floats)
     return None if one is None else _accumulating(program, statement, one)
 
 
@@ -96,14 +106,14 @@ def _is_chain(value: Expr, one: Reduction) -> bool:
     return isinstance(node, Read)
 
 
-def accumulated(value: Expr, number: int, op: str, type_: Int) -> Expr | None:
+def accumulated(value: Expr, number: int, op: str, type_: Int | Float) -> Expr | None:
     """What `op` combines with read `number` on the way from the accumulator to the root, all of it; None if anything
     else happens there. Where a condition on other values leaves the accumulator alone, that is what changes nothing."""
     terms = _terms(value, number, op, type_)
     return _combined(terms, op, type_) if terms else None
 
 
-def _terms(value: Expr, number: int, op: str, type_: Int) -> list[Expr] | None:
+def _terms(value: Expr, number: int, op: str, type_: Int | Float) -> list[Expr] | None:
     """What is combined one after the other, from the root on; none at the accumulator itself."""
     terms: list[Expr] = []
     node = value
@@ -129,7 +139,7 @@ def _terms(value: Expr, number: int, op: str, type_: Int) -> list[Expr] | None:
     return terms
 
 
-def _chosen(condition: Expr, branches: Sequence[Expr], number: int, op: str, type_: Int) -> Expr | None:
+def _chosen(condition: Expr, branches: Sequence[Expr], number: int, op: str, type_: Int | Float) -> Expr | None:
     """What is combined where a condition decides on what is."""
     found = [_terms(branch, number, op, type_) for branch in branches]
     if not any(found):
@@ -139,16 +149,16 @@ def _chosen(condition: Expr, branches: Sequence[Expr], number: int, op: str, typ
     return apply("select", condition, *bodies) if len(bodies) == len(found) else None
 
 
-def _combined(terms: Sequence[Expr], op: str, type_: Int) -> Expr:
+def _combined(terms: Sequence[Expr], op: str, type_: Int | Float) -> Expr:
     body = converted(terms[0], type_) if len(terms) > 1 else terms[0]
     for term in terms[1:]:
         body = apply(op, body, converted(term, type_))
     return body
 
 
-def _transparent(inner: Expr, to: object, op: str, type_: Int) -> bool:
+def _transparent(inner: Expr, to: object, op: str, type_: Int | Float) -> bool:
     """Whether a conversion on the accumulator's way changes nothing that the array keeps."""
-    if not isinstance(to, Int) or not isinstance(inner.type, Int):
+    if not isinstance(to, Int) or not isinstance(inner.type, Int) or isinstance(type_, Float):
         return False
     if op in MODULAR:
         return to.width >= type_.width
@@ -156,6 +166,8 @@ def _transparent(inner: Expr, to: object, op: str, type_: Int) -> bool:
 
 
 def _negated(value: Expr) -> Expr:
+    if isinstance(value.type, Float):
+        return apply("neg", value)
     return apply("sub", Const(0, value.type), value)
 
 
