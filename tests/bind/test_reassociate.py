@@ -43,8 +43,8 @@ def test_partial_keeps_the_results_of_floating_point_sums() -> None:
     with pytest.raises(TransformError) as error:
         apply_script(parse_scop(DOT), "partial(S1, k, 4)")
     assert str(error.value) == ("statement 'S1' (scop.c:6) does not add to its own result, or with an operation that "
-                                "needs an order; directive reassociate takes sums of floating-point numbers, whose results "
-                                "it changes")
+                                "needs an order; directive reassociate takes sums of floating-point numbers, whose "
+                                "results it changes")
 
 
 @pytest.mark.parametrize("target", ["fpga", "dataflow"])
