@@ -1,4 +1,4 @@
-"""Option `reassociate`: sums of floating-point numbers in partial sums, exact to the program that states their order."""
+"""Option `reassociate`: floating-point sums in partial sums, exact to the program that states their order."""
 
 import numpy as np
 import pytest
