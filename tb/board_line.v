@@ -1,4 +1,4 @@
-// A ULX3S and the far end of its serial line: bytes for a bench instead of bits.
+// A board and the far end of its serial line: bytes for a bench instead of bits.
 //
 // A byte that the board has sent is in `got` when `got_count` changes. A byte in `send` is sent to the board when
 // `send_count` changes; `sent_count` follows it when the stop bit is over.
@@ -13,17 +13,15 @@ module board_line #(
   input      [7:0] send,
   input      [7:0] send_count,
   output reg [7:0] sent_count,
-  output     [3:0] leds
+  output     [3:0] leds,
+  output     [15:0] violations
 );
   reg clk = 0;
   always #20 clk = ~clk;
 
   wire tx;
   reg  rx = 1;
-  top board (
-    .clk25_0__io(clk), .button_0__io(1'b0), .uart_0__tx__io(tx), .uart_0__rx__io(rx),
-    .led_0__io(leds[0]), .led_1__io(leds[1]), .led_2__io(leds[2]), .led_3__io(leds[3])
-  );
+  board_pins board (.clk(clk), .tx(tx), .rx(rx), .leds(leds), .violations(violations));
 
   integer got_left = 0, got_wait = 0, send_left = 0, send_wait = 0;
   reg [9:0] sending = 10'h3ff;

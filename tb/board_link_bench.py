@@ -23,6 +23,7 @@ from cocotb.triggers import Timer, ValueChange
 from hw.boards.project import LinkOptions, make_project
 from hw.boards.registry import find_board
 from hw.designs.system import SystemDesign
+from hw.sdram.chip import SdramChip
 from hw.sim.bench import bench_data, run_bench
 
 __all__ = ["simulated_board"]
@@ -35,14 +36,15 @@ _PATIENCE = 120.0
 
 @contextmanager
 def simulated_board(design: SystemDesign, simulator: str, folder: Path, *, memory_bytes: int | None = None,
-                    damage: float = 0.0) -> Iterator[str]:
-    """The name of a terminal behind which `design` runs on a ULX3S; in each direction a byte is damaged with
-    probability `damage`. What the simulation raises is raised at the end."""
+                    damage: float = 0.0, sdram: SdramChip | None = None) -> Iterator[str]:
+    """The name of a terminal behind which `design` runs on a ULX3S, with main memory on chip or in `sdram`; in each
+    direction a byte is damaged with probability `damage`. What the simulation raises is raised at the end."""
     board = find_board("ulx3s-85f")
-    link = LinkOptions(baud=int(board.clock_hz) // BIT_CYCLES, memory_bytes=memory_bytes)
+    link = LinkOptions(baud=int(board.clock_hz) // BIT_CYCLES, memory_bytes=memory_bytes, sdram=sdram)
     project = make_project(board, design, link=link)
     sources: Mapping[str, str] = {name: text for name, text in project.files.items() if name.endswith(".v")}
-    sources = sources | {name: (_FOLDER / name).read_text() for name in ("ecp5_models.v", "board_line.v")}
+    models = ("ulx3s.v",) if sdram is None else ("ulx3s_sdram.v", "sdr_sdram.v")
+    sources = sources | {name: (_FOLDER / name).read_text() for name in ("ecp5_models.v", "board_line.v", *models)}
     data = {"name": str(folder / "name"), "stop": str(folder / "stop"), "damage": damage}
     failures: list[BaseException] = []
 
@@ -98,6 +100,7 @@ async def serve(dut) -> None:
                 count = (count + 1) % 256
                 dut.send.value, dut.send_count.value = damaged(byte), count
                 await ValueChange(dut.sent_count)
+    assert int(dut.violations.value) == 0, "the SDRAM's times"
 
 
 def _announce(name: str, terminal: str) -> None:

@@ -46,3 +46,61 @@ module SGSR (
   input GSR
 );
 endmodule
+
+// A pad for both directions.
+module BB (
+  input  I,
+  input  T,
+  output O,
+  inout  B
+);
+  assign B = T ? 1'bz : I;
+  assign O = B;
+endmodule
+
+// Flip-flops of pads.
+module OFS1P3DX #(
+  parameter GSR = "ENABLED"
+) (
+  input  D,
+  input  SP,
+  input  SCLK,
+  input  CD,
+  output reg Q = 0
+);
+  always @(posedge SCLK or posedge CD)
+    if (CD) Q <= 0;
+    else if (SP) Q <= D;
+endmodule
+
+module IFS1P3DX #(
+  parameter GSR = "ENABLED"
+) (
+  input  D,
+  input  SP,
+  input  SCLK,
+  input  CD,
+  output reg Q = 0
+);
+  always @(posedge SCLK or posedge CD)
+    if (CD) Q <= 0;
+    else if (SP) Q <= D;
+endmodule
+
+// Two bits in a cycle: D0 while the clock is high, D1 while it is low.
+module ODDRX1F #(
+  parameter GSR = "ENABLED"
+) (
+  input  D0,
+  input  D1,
+  input  SCLK,
+  input  RST,
+  output Q
+);
+  reg first = 0, second = 0;
+  always @(posedge SCLK) begin
+    first <= D0;
+    second <= D1;
+  end
+  assign Q = RST ? 1'b0 : SCLK ? first : second;
+endmodule

@@ -31,6 +31,7 @@ from hw.designs.system import SystemDesign
 from hw.ecp5.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
 from hw.files import write_atomic
 from hw.link.protocol import DEFAULT_BAUD
+from hw.sdram.chip import CHIPS, find_chip
 
 __all__ = ["main"]
 
@@ -80,6 +81,8 @@ def _parser(command: str) -> _Parser:
     add("--link", action="store_true", help="the host runs the design over the board's serial line (design.on_board)")
     add("--baud", type=int, metavar="N", help=f"bits per second of --link (default {DEFAULT_BAUD})")
     add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
+    add("--memory", choices=("chip", "sdram"), help="where main memory of --link is (default: chip, the FPGA's)")
+    add("--sdram-chip", metavar="NAME", help=f"of --memory sdram: {', '.join(CHIPS)} (default {next(iter(CHIPS))})")
     add("--pnr", action="store_true", help="synthesize, place and route (ECP5 boards)")
     add("--program", action="store_true", help="--pnr, and load the bitstream into the board")
     add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
@@ -133,9 +136,12 @@ def _build(options: argparse.Namespace, console: Console) -> None:
 
 
 def _link(options: argparse.Namespace) -> LinkOptions | None:
+    if options.sdram_chip is not None and options.memory != "sdram":
+        raise BoardError("--sdram-chip is about --memory sdram, which is not given")
     if options.link:
-        return LinkOptions(DEFAULT_BAUD if options.baud is None else options.baud, options.memory_bytes)
-    for name in ("baud", "memory_bytes"):
+        sdram = find_chip(options.sdram_chip or next(iter(CHIPS))) if options.memory == "sdram" else None
+        return LinkOptions(DEFAULT_BAUD if options.baud is None else options.baud, options.memory_bytes, sdram)
+    for name in ("baud", "memory_bytes", "memory"):
         if getattr(options, name) is not None:
             raise BoardError(f"--{name.replace('_', '-')} is about --link, which is not given")
     return None
@@ -164,12 +170,17 @@ def _manifest(project: Project, design: SystemDesign) -> dict[str, Any]:
         "clock_hz": project.clock_hz,
         "lights": list(project.lights),
         "self_check": list(project.checked),
-        "link": None if project.link is None else {"baud": project.link.baud, "design": design.fingerprint.hex()},
+        "link": None if project.link is None else _describe_link(project.link, design),
         "virtual_pins": list(project.virtual),
         "pins_left_to_fitter": list(project.unplaced),
         "warnings": project.warnings,
         "tools": {"amaranth": amaranth.__version__},
     }
+
+
+def _describe_link(link: LinkOptions, design: SystemDesign) -> dict[str, Any]:
+    memory = "chip" if link.sdram is None else f"SDRAM {link.sdram.name}"
+    return {"baud": link.baud, "design": design.fingerprint.hex(), "memory": memory}
 
 
 def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str | bytes], Figures]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal
@@ -66,13 +67,14 @@ def resolve_plan(registers: RegisterMap, image: DesignImage) -> list[tuple[int, 
 
 class CoreWithLights(wiring.Component):
     """What a board's top goes around: outputs `STATUS_LIGHTS`, of which `heartbeat` toggles every 2^`heartbeat_bits`
-    cycles, and a serial line `uart_tx`, `uart_rx`. `serial`: whether the line leads anywhere."""
+    cycles, a serial line `uart_tx`, `uart_rx`, and `others`. `serial`: whether the line leads anywhere."""
 
     serial: bool
 
-    def __init__(self, heartbeat_bits: int):
+    def __init__(self, heartbeat_bits: int, others: Mapping[str, wiring.Member] | None = None):
         self._heartbeat_bits = heartbeat_bits
-        super().__init__({name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)})
+        lines = {name: Out(1) for name in (*STATUS_LIGHTS, "uart_tx")} | {"uart_rx": In(1)}
+        super().__init__(lines | dict(others or {}))
 
     def _beat(self, m: Module) -> None:
         ticks = Signal(self._heartbeat_bits + 1)

@@ -1,4 +1,4 @@
-"""What runs on a board that a host talks to, whatever the board: system, on-chip memory, link."""
+"""What runs on a board that a host talks to, whatever the board: system, main memory, link."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from hw.boards.core import CoreWithLights
 from hw.boards.memory import OnChipMemory
 from hw.link.protocol import LinkSpec
 from hw.link.uart_link import UartLink
+from hw.sdram.memory import SdramMemory
 from hw.soc.join import AxiJoin
 
 __all__ = ["LinkedCore"]
 
 
 class LinkedCore(CoreWithLights):
-    """A system with on-chip main memory that does what a host on the serial line says. The host and the system share
-    memory; the system goes first.
+    """A system that does what a host on the serial line says. The host and the system share main memory, on chip or in
+    `sdram`; the system goes first.
 
     `system` is a component with `hw.boards.core.system_signature`; `spec` says what the host sees of it, `divisor` how
-    many clock cycles a bit of the line takes. Ports, one per status LED:
+    many clock cycles a bit of the line takes. `sdram`, set, has pins that the top has to connect. Ports, one per status
+    LED:
         heartbeat: toggles every 2^`heartbeat_bits` cycles.
         busy: a request is carried out or answered.
         done: the design's interrupt.
@@ -32,20 +34,26 @@ class LinkedCore(CoreWithLights):
 
     serial = True
 
-    def __init__(self, system: Any, spec: LinkSpec, divisor: int, *, heartbeat_bits: int = 24):
+    def __init__(self, system: Any, spec: LinkSpec, divisor: int, *, sdram: SdramMemory | None = None,
+                 heartbeat_bits: int = 24):
         self._system = system
         self._spec = spec
         self._divisor = divisor
-        super().__init__(heartbeat_bits)
+        self._sdram = sdram
+        pins = {} if sdram is None else {"sdram": sdram.signature.members["pins"]}
+        super().__init__(heartbeat_bits, pins)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         spec = self._spec
         m.submodules.system = system = self._system
         m.submodules.link = link = UartLink(spec, self._divisor)
-        m.submodules.memory = memory = OnChipMemory(
+        memory = self._sdram or OnChipMemory(
             spec.memory_bytes, beat_bytes=spec.data_width // 8, id_width=spec.id_width
         )
+        m.submodules.memory = memory
+        if self._sdram is not None:
+            wiring.connect(m, self._sdram.pins, wiring.flipped(self.sdram))
         m.submodules.join = join = AxiJoin(system.m_axi.signature, 2)
         wiring.connect(m, system.m_axi, join.manager[0])
         wiring.connect(m, link.memory, join.manager[1])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.dma.axi import INCR, Axi4Signature, Response
+from hw.dma.axi import Axi4Signature, Response
+from hw.dma.beat_walk import BeatWalk
 from hw.errors import SluiceError
 
 __all__ = ["OnChipMemory", "OnChipMemoryError"]
@@ -95,40 +96,6 @@ def _pass_through(m: Module, outer: wiring.PureInterface, inner: wiring.PureInte
     ]
 
 
-class _Burst:
-    """Registers that walk through one burst: its address, beats left, id and why it is refused."""
-
-    def __init__(self, signature: Axi4Signature):
-        self.lane_bits = ceil_log2(signature.data_width // 8)
-        self.active = Signal()
-        self.address = Signal(signature.address_width)
-        self.left = Signal(8)
-        self.size = Signal(3)
-        self.id = Signal(signature.id_width)
-        self.refused = Signal()
-
-    def start(self, m: Module, payload: Value) -> None:
-        m.d.sync += [
-            self.active.eq(1),
-            self.address.eq(payload.addr),
-            self.left.eq(payload.len),
-            self.size.eq(payload.size),
-            self.id.eq(payload.id),
-            self.refused.eq((payload.burst != INCR) | (payload.size > self.lane_bits)),
-        ]
-
-    def step(self, m: Module) -> None:
-        """One beat is done: go to the next multiple of the beat's size."""
-        step = 1 << self.size[: ceil_log2(self.lane_bits + 1)]
-        aligned = self.address & ~(step - 1)
-        m.d.sync += [self.address.eq(aligned + step), self.left.eq(self.left - 1)]
-
-    def response(self, words: int) -> Value:
-        """xRESP of the beat at `address`."""
-        outside = (self.address >> self.lane_bits) >= words
-        return Mux(self.refused, Response.SLVERR, Mux(outside, Response.DECERR, Response.OKAY))
-
-
 class _Reader(wiring.Component):
     """Read bursts: `ar` in, `r` out, `word` and `enable` to a memory port whose `data` comes a cycle later.
 
@@ -150,7 +117,7 @@ class _Reader(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        burst = _Burst(self._axi)
+        burst = BeatWalk(self._axi)
         response = Signal(2)
         advance = Signal()
         m.d.comb += [
@@ -198,7 +165,7 @@ class _Writer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        burst = _Burst(self._axi)
+        burst = BeatWalk(self._axi)
         beat = Signal()
         okay = Signal()
         worst = Signal(2)

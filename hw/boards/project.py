@@ -20,6 +20,9 @@ from hw.designs.system import SystemDesign
 from hw.ecp5.pnr import KEEP_REGISTERS
 from hw.link.protocol import DEFAULT_BAUD, LinkSpec
 from hw.link.uart_link import uart_divisor
+from hw.sdram.chip import SdramChip
+from hw.sdram.memory import SdramMemory
+from hw.sdram.pins import check_pins
 from hw.verilog import convert_intermediate
 
 __all__ = ["TOP", "LinkOptions", "Project", "make_project"]
@@ -37,10 +40,11 @@ _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
 @dataclass(frozen=True)
 class LinkOptions:
     """A link to the host: bits per second of the serial line, bytes of main memory (None: as many as the design's own
-    data takes)."""
+    data takes, or all of `sdram`), the chip that has it (None: memory is on the FPGA)."""
 
     baud: int = DEFAULT_BAUD
     memory_bytes: int | None = None
+    sdram: SdramChip | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,8 @@ def make_project(
 ) -> Project:
     """The project of `design` on `board`, which runs by itself, or does what a host says over a `link`. Its clock
     is the oscillator's by `divide` (None: 50 MHz or less), or up to `mhz` by a phase-locked loop. Equal arguments give
-    equal files. Raises `BoardError`, `PinError`, `PllError`, `LinkSpecError`."""
+    equal files. Raises `BoardError`, `PinError`, `PllError`, `LinkSpecError`,
+    `SdramError`."""
     platform = board.build_platform(pins, connections)
     pll = None if mhz is None else _loop(board, mhz, divide)
     divide = divide or default_divide(board.clock_hz)
@@ -155,10 +160,24 @@ def _linked_core(
 ) -> LinkedCore:
     if ("uart", 0) not in platform.resources:
         raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs")
-    memory_bytes = design.image.memory_bytes if link.memory_bytes is None else link.memory_bytes
+    sdram = None if link.sdram is None else _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
+    memory_bytes = link.memory_bytes
+    if memory_bytes is None:
+        memory_bytes = design.image.memory_bytes if link.sdram is None else link.sdram.size
     spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
     divisor = uart_divisor(clock_hz, link.baud)
-    return LinkedCore(_system(design), spec, divisor)
+    return LinkedCore(_system(design), spec, divisor, sdram=sdram)
+
+
+def _sdram(board: Board, platform: Any, design: SystemDesign, chip: SdramChip, size: int | None, clock_hz: float
+           ) -> SdramMemory:
+    resource = platform.resources.get(("sdram", 0))
+    if resource is None:
+        raise BoardError(f"board {board.name} has no SDRAM in its platform, which --memory sdram needs")
+    check_pins(resource, chip, board.name)
+    if size is not None and size > chip.size:
+        raise BoardError(f"SDRAM {chip.name} has {chip.size} bytes, not {size}")
+    return SdramMemory(chip, clock_hz, size=size, data_width=design.data_width)
 
 
 def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:

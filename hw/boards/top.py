@@ -14,6 +14,7 @@ from amaranth.lib.wiring import Component
 
 from hw.boards.core import STATUS_LIGHTS
 from hw.boards.pll import PllSetting
+from hw.sdram.pins import connect_pins
 
 __all__ = ["BoardTop", "Lights", "request_lights"]
 
@@ -90,6 +91,8 @@ class BoardTop(Component):
         m.submodules.core = DomainRenamer("core")(self._core)
         self._lights(m, request_lights(platform))
         self._serial(m, platform)
+        if "sdram" in self._core.signature.members:
+            connect_pins(m, platform.request("sdram", 0, dir="-"), self._core.sdram, "core")
         return m
 
     def _lights(self, m: Module, lights: Lights) -> None:

@@ -209,6 +209,19 @@ def test_load_design_refuses_another_array(tmp_path):
     (["--board", "ulx3s-85f", "--link", "--baud", "0"], "a serial line has 1 or more bits per second, not 0"),
     (["--board", "ulx3s-85f", "--link", "--memory-bytes", "0"],
      "a link reaches 1 to 4294967295 bytes of memory, not 0"),
+    (["--board", "ulx3s-85f", "--memory", "sdram"], "--memory is about --link, which is not given"),
+    (["--board", "ulx3s-85f", "--link", "--sdram-chip", "W9825G6KH"],
+     "--sdram-chip is about --memory sdram, which is not given"),
+    (["--board", "ulx3s-85f", "--link", "--memory", "sdram", "--sdram-chip", "x"],
+     "there is no SDRAM 'x' on record; known are IS42S16160G, "),
+    (["--board", "ulx3s-85f", "--link", "--memory", "sdram", "--sdram-chip", "M12L64322A"],
+     "board ulx3s-85f has 13 address and 16 data lines for its SDRAM, and M12L64322A has 11 and 32: name its chip with "
+     "--sdram-chip"),
+    (["--board", "ulx3s-85f", "--link", "--memory", "sdram", "--mhz", "80", "--baud", "1000000"],
+     "SDRAM IS42S16160G is driven with up to 62.5 MHz, not 80 MHz: take a slower clock"),
+    (["--board", "ulx3s-85f", "--link", "--memory", "sdram", "--memory-bytes", "40000000"],
+     "SDRAM IS42S16160G has 33554432 bytes, not 40000000"),
+    (["--board", "orangecrab-r0-2-25f", "--link", "--memory", "sdram"], "board orangecrab-r0-2-25f has no "),
 ])
 def test_links_that_there_cannot_be(options, message, tmp_path, capsys):
     assert build.main([*options, "--array", "1x4", "--bank-words", "64", "-o", str(tmp_path)]) == 1
