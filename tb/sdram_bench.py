@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
@@ -17,11 +18,11 @@ RULES = ("tRCD", "tRP", "tRAS", "tRC", "tRRD", "tWR", "tRFC", "tREFI", "tMRD", "
          "open row", "outside", "contention", "mode")
 
 
-async def started(dut) -> AxiMaster:
+async def started(dut) -> Any:
     Clock(dut.clk, bench_data()["period_ps"], "ps", impl="gpi").start()
     dut.rst.value = 1
     await ClockCycles(dut.clk, 2)
-    axi = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
+    axi: Any = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
     for half in (axi.read_if, axi.write_if):
         half.log.setLevel(logging.WARNING)
     await ClockCycles(dut.clk, 3)
@@ -34,7 +35,7 @@ def broken_rules(dut) -> set[str]:
     return {rule for bit, rule in enumerate(RULES) if value >> bit & 1}
 
 
-async def traffic(axi: AxiMaster, size: int, rounds: int, choice: random.Random) -> bool:
+async def traffic(axi: Any, size: int, rounds: int, choice: random.Random) -> bool:
     """Whether everything that is read is what was written; reads are under way together, with pauses of both ends."""
     model, right = bytearray(choice.randbytes(size)), True
     await axi.write(0, bytes(model))
@@ -67,7 +68,7 @@ async def random_traffic(dut):
     assert broken_rules(dut) == set()
 
 
-async def measure(axi: AxiMaster, size: int) -> None:
+async def measure(axi: Any, size: int) -> None:
     """A word of the chip in nearly every cycle, in either direction and, with few turns, in both."""
     for channel in (axi.read_if.r_channel, axi.write_if.w_channel, axi.write_if.b_channel):
         channel.clear_pause_generator()

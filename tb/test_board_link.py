@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_link_bench import simulated_board
-from emitted_systems import SYSTEMS
 
 import compiler
 from compiler.bind.design import Design
@@ -18,6 +17,7 @@ from hw.designs.registry import load_design
 from hw.designs.system import SystemDesign
 from hw.link.client import LinkError
 from hw.sdram.chip import CHIPS, SdramChip
+from tests.support.emitted_systems import SYSTEMS
 
 PATIENCE = 30.0
 """Seconds that a simulated board may take to answer."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
@@ -107,7 +109,8 @@ class SdramMemory(wiring.Component):
             walk.step(m)
             m.d.sync += walk.active.eq(walk.left != 0)
         with m.If(queue.r_en & queue.r_rdy):
-            walk.start(m, data.View(payload, queue.r_data))
+            fields: Any = data.View(payload, queue.r_data)
+            walk.start(m, fields)
         return walk
 
     def _turns(self, m: Module, may_read: Value, may_write: Value) -> Value:

@@ -43,9 +43,9 @@ def connect_pins(m: Module, port: Any, wires: Any, domain: str) -> None:
         if not hasattr(port, name):  # a board may have them fixed
             continue
         pad = getattr(port, name)
-        m.submodules[f"sdram_{name}"] = buffer = io.FFBuffer("o", pad, o_domain=domain)
+        m.submodules[f"sdram_{name}"] = buffer = io.FFBuffer(io.Direction.Output, pad, o_domain=domain)
         m.d.comb += buffer.o.eq(value)
-    m.submodules.sdram_clk = clock = io.DDRBuffer("o", port.clk, o_domain=domain)
+    m.submodules.sdram_clk = clock = io.DDRBuffer(io.Direction.Output, port.clk, o_domain=domain)
     m.d.comb += [clock.o[0].eq(Const(0)), clock.o[1].eq(Const(1))]
-    m.submodules.sdram_dq = data = io.FFBuffer("io", port.dq, i_domain=domain, o_domain=domain)
+    m.submodules.sdram_dq = data = io.FFBuffer(io.Direction.Bidir, port.dq, i_domain=domain, o_domain=domain)
     m.d.comb += [data.o.eq(wires.dq_o), data.oe.eq(wires.dq_enable), wires.dq_i.eq(data.i)]
