@@ -1,32 +1,51 @@
 """The thirty kernels of `apps/polybench` on every target: what is taken, cycles beside the bound, time to compile.
 
     python -m benchmarks.polybench [KERNEL ...] [--target TARGET ...] [--size mini] [-o FILE]
+    python -m benchmarks.polybench --type float [--simulate KERNEL ...] [--resume]
 
 Elements are integers of 16 bits. Cycles are predictions ("model"): those of the data path alone, and those from start
 to done with main memory of the default latency. A kernel that a target refuses has its message.
+
+With ``--type`` elements are floating-point numbers, targets those that have operators for all of them, and results go
+to `polybench_float.json`: the interpreter's are compared bit for bit with those of gcc without contraction, and so are
+those of both RTL simulators for kernels that ``--simulate`` names, with random stalls. ``--resume`` leaves out what an
+earlier run has measured.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import compiler
 from benchmarks.command import Measurement, reports_errors
-from benchmarks.results import kept_results
-from compiler.frontend.c_scop import load_c
+from benchmarks.polybench_reference import FOLDER, TYPES, arguments, gcc_results, inputs_of, program_of
+from benchmarks.results import RESULTS, kept_results
+from compiler.bind.dataflow.design import DataflowDesign
+from compiler.bind.design import Design
+from compiler.bind.fpga.design import FpgaDesign
+from compiler.ir.floating import same
+from compiler.ir.interpret import interpret
 from hw.errors import SluiceError
+from hw.sim.simulate import StallProfile
 
-__all__ = ["FOLDER", "KERNELS", "SIZES", "TARGETS", "main", "measured"]
+__all__ = ["FLOAT_RESULTS", "FLOAT_TARGETS", "FOLDER", "KERNELS", "SIZES", "TARGETS", "main", "measured",
+           "measured_floats"]
 
-FOLDER = Path(__file__).parent.parent / "apps" / "polybench"
 KERNELS = sorted(path.stem for path in FOLDER.glob("*.c"))
 TARGETS: dict[str, dict[str, Any]] = {
     "fpga": {}, "dataflow": {}, "cgra": {"array": "16x32", "memory": "dual-port"}, "vector": {}, "systolic": {},
 }
 """Targets, and their options here."""
+
+FLOAT_TARGETS = ("fpga", "dataflow")
+"""Targets that take every kernel's floating-point numbers."""
+
+FLOAT_RESULTS = "polybench_float"
+"""The results of floating-point elements."""
 
 SIZES: dict[str, dict[str, dict[str, int]]] = {
     "own": {},
@@ -47,17 +66,52 @@ SIZES: dict[str, dict[str, dict[str, int]]] = {
 MEASUREMENT = Measurement("polybench", "kernels", "kernel", KERNELS)
 
 
-def measured(kernel: str, target: str, size: str) -> dict[str, Any]:
-    """Compile a kernel for a target; what that gives, or why it is refused."""
+def measured(kernel: str, target: str, size: str, kind: str = "int16") -> dict[str, Any]:
+    """Compile a kernel with elements of type `kind` for a target; what that gives, or why it is refused."""
+    return _compiled(kernel, target, size, kind)[1]
+
+
+def _compiled(kernel: str, target: str, size: str, kind: str) -> tuple[Design | None, dict[str, Any]]:
     start = time.process_time()
-    program = load_c(FOLDER / f"{kernel}.c", **SIZES[size].get(kernel, {}))
+    program = program_of(kernel, kind, _macros(kernel, size))
     try:
         design = compiler.compile(program, target=target, **TARGETS[target])
     except SluiceError as error:
-        return {"refused": str(error), "seconds": round(time.process_time() - start, 2)}
+        return None, {"refused": str(error), "seconds": round(time.process_time() - start, 2)}
     seconds = time.process_time() - start
-    return {"cycles (model)": design.predicted_cycles, "start to done (model)": design.predicted_start_to_done,
-            "bound": design.lower_bound, "seconds": round(seconds, 2)}
+    return design, {"cycles (model)": design.predicted_cycles, "start to done (model)": design.predicted_start_to_done,
+                    "bound": design.lower_bound, "seconds": round(seconds, 2)}
+
+
+def _macros(kernel: str, size: str) -> tuple[tuple[str, int], ...]:
+    return tuple(SIZES[size].get(kernel, {}).items())
+
+
+def measured_floats(kernel: str, target: str, size: str, kind: str, simulators: tuple[str, ...] = ()
+                    ) -> dict[str, Any]:
+    """As `measured`, with clock cycles from start to done on RTL `simulators`. Raises `SluiceError` where the results
+    of the interpreter or of a simulator are not gcc's, bit for bit, or cycles are not those predicted."""
+    macros = _macros(kernel, size)
+    program, data = program_of(kernel, kind, macros), arguments(kernel, 3, kind, macros)
+    wanted, inputs = gcc_results(kernel, data, kind, macros), inputs_of(program, data)
+    _require_same(f"{kernel}: the interpreter", interpret(program, inputs), wanted)
+    design, found = _compiled(kernel, target, size, kind)
+    if design is None:
+        return found
+    assert isinstance(design, FpgaDesign | DataflowDesign)
+    for simulator in simulators:
+        run = design.simulate(inputs, simulator, seed=5, stall=StallProfile.uniform(0.2))
+        _require_same(f"{kernel} on {target} ({simulator})", run.outputs, wanted)
+        if run.cycles != design.predicted_cycles:
+            raise SluiceError(f"{kernel} on {target} takes {run.cycles} cycles, {design.predicted_cycles} predicted")
+        found[simulator] = run.cycles
+    return found
+
+
+def _require_same(what: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name, values in found.items():
+        if not same(values, wanted[name].astype(values.dtype)):
+            raise SluiceError(f"{what}: output {name} is not what gcc computes")
 
 
 @reports_errors
@@ -66,16 +120,37 @@ def main() -> None:
     parser = MEASUREMENT.parser(__doc__)
     parser.add_argument("--target", action="append", choices=TARGETS, help="(repeat; default: all)")
     parser.add_argument("--size", choices=SIZES, default="own")
+    parser.add_argument("--type", choices=TYPES, default="int16")
+    parser.add_argument("--simulate", action="append", default=[], metavar="KERNEL", choices=KERNELS,
+                        help="kernels of floating-point numbers that both simulators run (repeat)")
+    parser.add_argument("--resume", action="store_true", help="leave out what the file of results has")
+    parser.set_defaults(output=None)
     options = MEASUREMENT.parse(parser)
+    results = MEASUREMENT if options.type == "int16" else replace(MEASUREMENT, results=FLOAT_RESULTS)
+    options.output = options.output or RESULTS / f"{results.results}.json"
     kept = kept_results(options.output, "kernels")
 
     def measure(kernel: str) -> dict[str, Any]:
         found = dict(kept.get(kernel, {}))
-        found[options.size] = found.get(options.size, {}) | {
-            target: measured(kernel, target, options.size) for target in options.target or TARGETS}
+        part = options.size if options.type == "int16" else options.type
+        old = found.get(part, {})
+        found[part] = old | {target: old[target] if options.resume and target in old
+                             else _measured_with(options, kernel, target) for target in _targets(options)}
         return found
 
-    MEASUREMENT.run(options, measure, {"options": TARGETS})
+    options.names = options.names or KERNELS
+    results.run(options, measure, {"options": TARGETS})
+
+
+def _targets(options: argparse.Namespace) -> list[str]:
+    return options.target or list(TARGETS if options.type == "int16" else FLOAT_TARGETS)
+
+
+def _measured_with(options: argparse.Namespace, kernel: str, target: str) -> dict[str, Any]:
+    if options.type == "int16":
+        return measured(kernel, target, options.size)
+    simulators = ("verilator", "icarus") if kernel in options.simulate else ()
+    return measured_floats(kernel, target, options.size, options.type, simulators)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from polybench import arguments, gcc_results, inputs_of, program_of
 
 import compiler
+from benchmarks.polybench_reference import arguments, gcc_results, inputs_of, program_of
 from hw.sim.simulate import StallProfile
 
 STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
@@ -14,7 +14,7 @@ STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
 def test_results_are_those_of_gcc(kernel: str, simulator: str) -> None:
     data = arguments(kernel, 5)
     design = compiler.compile(program_of(kernel), target="fpga")
-    run = design.simulate(inputs_of(kernel, data), simulator, seed=7, stall=STALLS)
+    run = design.simulate(inputs_of(program_of(kernel), data), simulator, seed=7, stall=STALLS)
     wanted = gcc_results(kernel, data)
     for name, values in run.outputs.items():
         np.testing.assert_array_equal(values, wanted[name], err_msg=f"{kernel}: {name}")

@@ -1,5 +1,5 @@
 /* D = alpha A B C + beta D. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef NI
 #define NI 6

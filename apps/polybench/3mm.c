@@ -1,5 +1,5 @@
 /* G = (A B) (C D). */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef NI
 #define NI 5

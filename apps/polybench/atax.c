@@ -1,5 +1,5 @@
 /* y = At A x. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 8

@@ -1,5 +1,5 @@
 /* s = At r and q = A p. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 8

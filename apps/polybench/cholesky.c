@@ -1,5 +1,5 @@
 /* Cholesky's decomposition in place. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

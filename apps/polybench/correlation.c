@@ -1,7 +1,19 @@
-/* Correlation of M columns over N observations; deviations are sums of magnitudes, so no square root is needed. */
+/* Correlation of M columns over N observations; deviations of integers are sums of magnitudes, without a square root. */
 #include <stdlib.h>
 
-#include "integers.h"
+#include "elements.h"
+
+#if FLOAT_BITS
+#define SPREAD(v) ((v) * (v))
+#define DEVIATION(v) root(v)
+#define SMALLEST SCALAR(0.1)
+#define SCALE root(N)
+#else
+#define SPREAD(v) abs(v)
+#define DEVIATION(v) (v)
+#define SMALLEST 0
+#define SCALE 1
+#endif
 
 #ifndef M
 #define M 8
@@ -22,14 +34,14 @@ void correlation(DATA_TYPE data[N][M], DATA_TYPE mean[M], DATA_TYPE deviation[M]
   for (int j = 0; j < M; j++) {
     deviation[j] = 0;
     for (int i = 0; i < N; i++)
-      deviation[j] += abs(data[i][j] - mean[j]);
-    deviation[j] = deviation[j] / N;
-    deviation[j] = deviation[j] <= 0 ? 1 : deviation[j];
+      deviation[j] += SPREAD(data[i][j] - mean[j]);
+    deviation[j] = DEVIATION(deviation[j] / N);
+    deviation[j] = deviation[j] <= SMALLEST ? 1 : deviation[j];
   }
   for (int i = 0; i < N; i++)
     for (int j = 0; j < M; j++) {
       data[i][j] -= mean[j];
-      data[i][j] /= deviation[j];
+      data[i][j] /= SCALE * deviation[j];
     }
   for (int i = 0; i < M - 1; i++) {
     corr[i][i] = 1;

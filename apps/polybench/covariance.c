@@ -1,5 +1,5 @@
 /* Covariance of M columns over N observations. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 8

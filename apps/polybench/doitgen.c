@@ -1,5 +1,5 @@
 /* Every vector of a three-dimensional array times a matrix, in place. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef NQ
 #define NQ 4

@@ -1,5 +1,5 @@
 /* Toeplitz system by Durbin's recursion. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

@@ -1,5 +1,5 @@
 /* Shortest paths between all nodes, in place. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

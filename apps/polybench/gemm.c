@@ -1,5 +1,5 @@
 /* C = alpha A B + beta C. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef NI
 #define NI 8

@@ -1,5 +1,5 @@
 /* Two rank-one updates, a product with the transposed matrix, a sum and a product. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

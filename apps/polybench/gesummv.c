@@ -1,5 +1,5 @@
 /* y = alpha A x + beta B x. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

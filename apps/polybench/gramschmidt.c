@@ -1,5 +1,5 @@
 /* Decomposition into Q and R by Gram and Schmidt's method. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 7

@@ -1,5 +1,11 @@
 /* Three-point means, from A to B and back. */
-#include "integers.h"
+#include "elements.h"
+
+#if FLOAT_BITS
+#define MEAN(sum) (SCALAR(0.33333) * (sum))
+#else
+#define MEAN(sum) ((sum) / 3)
+#endif
 
 #ifndef TSTEPS
 #define TSTEPS 3
@@ -13,9 +19,9 @@ void jacobi_1d(DATA_TYPE A[N], DATA_TYPE B[N])
 #pragma scop
   for (int t = 0; t < TSTEPS; t++) {
     for (int i = 1; i < N - 1; i++)
-      B[i] = (A[i - 1] + A[i] + A[i + 1]) / 3;
+      B[i] = MEAN(A[i - 1] + A[i] + A[i + 1]);
     for (int i = 1; i < N - 1; i++)
-      A[i] = (B[i - 1] + B[i] + B[i + 1]) / 3;
+      A[i] = MEAN(B[i - 1] + B[i] + B[i + 1]);
   }
 #pragma endscop
 }

@@ -1,5 +1,11 @@
 /* Five-point means, from A to B and back. */
-#include "integers.h"
+#include "elements.h"
+
+#if FLOAT_BITS
+#define MEAN(sum) (SCALAR(0.2) * (sum))
+#else
+#define MEAN(sum) ((sum) / 5)
+#endif
 
 #ifndef TSTEPS
 #define TSTEPS 2
@@ -14,10 +20,10 @@ void jacobi_2d(DATA_TYPE A[N][N], DATA_TYPE B[N][N])
   for (int t = 0; t < TSTEPS; t++) {
     for (int i = 1; i < N - 1; i++)
       for (int j = 1; j < N - 1; j++)
-        B[i][j] = (A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j] + A[i - 1][j]) / 5;
+        B[i][j] = MEAN(A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j] + A[i - 1][j]);
     for (int i = 1; i < N - 1; i++)
       for (int j = 1; j < N - 1; j++)
-        A[i][j] = (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j]) / 5;
+        A[i][j] = MEAN(B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j]);
   }
 #pragma endscop
 }

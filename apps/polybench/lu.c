@@ -1,5 +1,5 @@
 /* LU decomposition in place. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

@@ -1,5 +1,5 @@
 /* LU decomposition, then forward and backward substitution. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

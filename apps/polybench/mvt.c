@@ -1,5 +1,5 @@
 /* x1 += A y1 and x2 += At y2. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

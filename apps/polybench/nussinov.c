@@ -1,5 +1,5 @@
 /* Folding of RNA by Nussinov's dynamic programming; bases are 0 to 3. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

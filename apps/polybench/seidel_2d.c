@@ -1,5 +1,5 @@
 /* Nine-point means in place. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef TSTEPS
 #define TSTEPS 2

@@ -1,5 +1,5 @@
 /* C = alpha A B + beta C, A symmetric and stored in its lower triangle. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 7

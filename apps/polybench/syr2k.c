@@ -1,5 +1,5 @@
 /* C = alpha (A Bt + B At) + beta C, lower triangle. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 7

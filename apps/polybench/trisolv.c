@@ -1,5 +1,5 @@
 /* Forward substitution. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef N
 #define N 8

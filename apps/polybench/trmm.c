@@ -1,5 +1,5 @@
 /* B = alpha At B, A unit lower triangular. */
-#include "integers.h"
+#include "elements.h"
 
 #ifndef M
 #define M 7

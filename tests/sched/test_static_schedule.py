@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polybench import program_of
 from random_programs import programs
 
 import compiler
+from benchmarks.polybench_reference import program_of
 from compiler.frontend.apps import applications
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.loop_nest import load, prog

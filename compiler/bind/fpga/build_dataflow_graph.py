@@ -89,7 +89,7 @@ class NetBuilder:
             decision = self._late(sources[0]) if len(sources) == 1 else decide(self.events, sources)
             if decision is None:
                 raise ManySources(f"{read_label(statement, read)} sees values of several statements, in an order that "
-                                  "no counters with short tables follow")
+                                  "no counters with short tables follow", statement.name)
             self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))
         return self.net.reads[statement.name, read]
 

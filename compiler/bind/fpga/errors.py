@@ -13,8 +13,12 @@ class FpgaError(SluiceError):
 
 
 class ManySources(FpgaError):
-    """A read sees values of several statements in an order that no counter follows; reads of each and a select help
-    (`compiler.passes.normalize.source_selection`)."""
+    """A read of statement `name` sees values of several statements in an order that no counter follows; reads of each
+    and a select help (`compiler.passes.normalize.source_selection`), or the initiation interval of these statements."""
+
+    def __init__(self, message: str, name: str):
+        super().__init__(message)
+        self.name = name
 
 
 class SlowRecurrence(FpgaError):

@@ -44,7 +44,7 @@ from compiler.sched.verify import check_parts
 
 __all__ = ["PipelineSpace", "Stages"]
 
-_INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64)
+_INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Initiation intervals that are tried."""
 
 _MOST_LOOPS = 14
@@ -255,12 +255,19 @@ class PipelineSpace:
                     if best is not found or not best.schedule.pace.idle:
                         return best
                     break
-                if not isinstance(found.cause, SlowRecurrence):
+                before, slow = slow, self._slower(choice, found.cause, slow)
+                if not isinstance(found.cause, SlowRecurrence) and slow == before:
                     return best or found
-                before, slow = slow, slow | self.stages.around(choice, found.cause.name)
                 if interval == 1 or slow == before:
                     break
         return best or found
+
+    def _slower(self, choice: Candidate, cause: Exception, slow: frozenset[str]) -> frozenset[str]:
+        """The statements that need the interval which `slow` ones have: those of a recurrence, and a reader beside them
+        whose sources it would see out of step."""
+        if isinstance(cause, SlowRecurrence):
+            return slow | self.stages.around(choice, cause.name)
+        return slow | {cause.name} if slow and isinstance(cause, ManySources) else slow
 
     def _idling(self, choice: Candidate, known: int) -> _Designs:
         """At these initiation intervals, outer loops idling for as long as recurrences need it."""
