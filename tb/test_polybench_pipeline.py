@@ -1,5 +1,7 @@
 """Kernels of PolyBench, whose reads are triangles, as pipelines on both simulators, with random stalls."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
 @pytest.mark.parametrize("kernel", ["correlation", "trisolv"])
 def test_results_are_those_of_gcc(kernel: str, simulator: str) -> None:
     data = arguments(kernel, 5)
-    design = compiler.compile(program_of(kernel), target="fpga")
+    design: Any = compiler.compile(program_of(kernel), target="fpga")
     run = design.simulate(inputs_of(program_of(kernel), data), simulator, seed=7, stall=STALLS)
     wanted = gcc_results(kernel, data)
     for name, values in run.outputs.items():
