@@ -1,5 +1,7 @@
 """The thirty kernels of PolyBench against gcc, and on targets whose class they mark out."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from pipeline_emulator import run_design
@@ -29,7 +31,7 @@ def test_the_program_computes_what_gcc_does(kernel: str) -> None:
 @pytest.mark.parametrize("kernel", TRIANGLES)
 def test_a_pipeline_reads_in_triangles(kernel: str) -> None:
     data = arguments(kernel, 3)
-    design = compiler.compile(program_of(kernel), target="fpga")
+    design: Any = compiler.compile(program_of(kernel), target="fpga")
     wanted = gcc_results(kernel, data)
     for name, values in run_design(design, inputs_of(program_of(kernel), data)).items():
         np.testing.assert_array_equal(values, wanted[name], err_msg=f"{kernel}: {name}")
