@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Cat, Const, Mux, Value
 
-__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "OPERATIONS", "SQUARE_ROOT", "Datapath", "Kind",
-           "Operation", "operation"]
+__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "FLOAT_FUNCTIONS", "OPERATIONS", "SQUARE_ROOT", "Datapath",
+           "Kind", "Operation", "operation"]
 
 
 class Kind(Enum):
@@ -201,14 +201,23 @@ def _build_root(d: Datapath) -> Value:
 SQUARE_ROOT = Operation("sqrt", 30, (W,), W, _root, _build_root)
 """Of integers rounded down, that of negative ones 0."""
 
+def _of_floats(width: int, *operands: Any) -> Any:
+    raise TypeError("only floating-point numbers have this function")
+
+
+FLOAT_FUNCTIONS: dict[str, Operation] = {
+    name: Operation(name, code, (W,), W, _of_floats, lambda d: _of_floats(d.width))
+    for code, name in enumerate(("exp", "log", "sin", "cos"), 31)}
+"""Functions that integers do not have; what they are of floating-point numbers is in `hw.float.functions`."""
+
 EVERY_OPERATION: dict[str, Operation] = OPERATIONS | DIVISIONS | {
     entry.name: entry for entry in (CHANGE_OF_SIGN, SQUARE_ROOT)}
-"""All entries: what expressions may contain."""
+"""All entries with a meaning for integers."""
 
 
 def operation(name: str) -> Operation:
     """The entry called `name`. Raises `KeyError` with the names there are."""
     try:
-        return EVERY_OPERATION[name]
+        return FLOAT_FUNCTIONS[name] if name in FLOAT_FUNCTIONS else EVERY_OPERATION[name]
     except KeyError:
         raise KeyError(f"unknown operation '{name}'; there are: {', '.join(sorted(EVERY_OPERATION))}") from None

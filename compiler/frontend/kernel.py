@@ -26,7 +26,8 @@ from compiler.ir.expr import LUT3_TABLE, Const, Expr
 from compiler.ir.floating import encode_number
 from compiler.ir.program import Table
 from compiler.ir.types import BIT, Float, Int, ProgramError, Type
-from hw.ops import EVERY_OPERATION, OPERATIONS, Kind
+from hw.ops import FLOAT_FUNCTIONS, OPERATIONS, Kind
+from hw.ops import operation as entry_of
 
 __all__ = [
     "Typed",
@@ -285,7 +286,7 @@ def _divided(a: Any, b: Any) -> Typed:
 
 def __getattr__(name: str) -> Callable[..., Typed]:
     """Operations of `hw.ops` by name."""
-    if name not in OPERATIONS:
+    if name not in OPERATIONS and name not in _OF_FLOATS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def operation(*args: Any) -> Typed:
@@ -296,9 +297,13 @@ def __getattr__(name: str) -> Callable[..., Typed]:
 
 def _argument_kinds(op: str) -> tuple[Kind | None, ...]:
     """Kinds of the arguments of `op`; None stands for the truth table of ``lut3``."""
-    if op not in OPERATIONS and op not in ("div", "neg"):
-        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(OPERATIONS))}")
-    return ((None,) if op == "lut3" else ()) + EVERY_OPERATION[op].operands
+    if op not in OPERATIONS and op not in (*_OF_FLOATS, "div", "neg"):
+        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted((*OPERATIONS, *_OF_FLOATS)))}")
+    return ((None,) if op == "lut3" else ()) + entry_of(op).operands
+
+
+_OF_FLOATS = ("sqrt", *FLOAT_FUNCTIONS)
+"""Operations that are here for floating-point numbers."""
 
 
 def _node(op: str, arg: Any, default: Type) -> Expr:

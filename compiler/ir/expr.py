@@ -18,7 +18,7 @@ from typing import TypeVar
 from compiler.ir.floating import FLOAT_OPERATIONS
 from compiler.ir.postorder import postorder_of
 from compiler.ir.types import BIT, Float, Int, ProgramError, Type
-from hw.ops import EVERY_OPERATION, Kind, Operation
+from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS, Kind, Operation, operation
 
 __all__ = [
     "LUT3_TABLE",
@@ -242,9 +242,10 @@ def result_type(op: str, types: Sequence[Type]) -> Type:
 
     Raises `ProgramError` on an unknown name, wrong arity, mixed types and types that lack the operation.
     """
-    if op not in EVERY_OPERATION:
-        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(EVERY_OPERATION))}")
-    entry = EVERY_OPERATION[op]
+    known = (*EVERY_OPERATION, *FLOAT_FUNCTIONS)
+    if op not in known:
+        raise ProgramError(f"there is no operation '{op}'; there are: {', '.join(sorted(known))}")
+    entry = operation(op)
     types = _without_table(entry, types)
     if len(types) != entry.arity:
         raise ProgramError(f"operation '{op}' takes {entry.arity} operands, not {len(types)}")
@@ -271,6 +272,8 @@ def _operand(entry: Operation, kind: Kind, type: Type) -> Type | None:
                                f"{', '.join(FLOAT_OPERATIONS)}")
     elif not isinstance(type, Int):
         raise ProgramError(f"operation '{entry.name}' on {type}: there is no fixed-point arithmetic")
+    elif entry.name in FLOAT_FUNCTIONS:
+        raise ProgramError(f"operation '{entry.name}' on {type}: only floating-point numbers have it; cast to one")
     if (type == BIT) != (kind is Kind.BIT):
         raise ProgramError(f"operation '{entry.name}' takes a {kind.value} and is given a value of type {type}")
     return type if kind is Kind.WORD else None

@@ -10,6 +10,8 @@ numpy's; what is between the two is computed with exact fractions.
 Arithmetic that gives no number gives one quiet not-a-number, with the sign bit clear and only the first bit of the
 mantissa set; the standard leaves that to implementations. Copies, selections, changes of sign and absolute values keep
 all bits. The minimum and the maximum of a number and what is none are the number; of equal numbers they are the second.
+
+Exponential functions, logarithms, sines and cosines are not rounded correctly: `compiler.ir.float_functions`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from math import isqrt
 
 import numpy as np
 
+from compiler.ir.float_functions import FUNCTIONS, apply_function
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
 
 __all__ = ["ARITHMETIC", "COMPARISONS", "FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode",
@@ -46,6 +49,8 @@ def apply_float(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray
             return COMPARISONS[op](*arguments).astype(np.int64)
         if op in _MOVES:
             return _MOVES[op](*arguments)
+        if op in FUNCTIONS:
+            return decode(type, apply_function(op, type, encode(type, np.asarray(arguments[0]))))
         if type != FLOAT64 and not type.single:
             return _exactly(op, type, arguments)
         if op == "mad":
@@ -69,7 +74,7 @@ _MOVES: dict[str, Callable[..., np.ndarray]] = {
     "max": lambda a, b: np.where((a > b) | np.isnan(b), a, b),
 }
 
-FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, "mad", "sqrt", *COMPARISONS, *_MOVES)
+FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, "mad", "sqrt", *FUNCTIONS, *COMPARISONS, *_MOVES)
 """The operations of `hw.ops` that floating-point numbers have."""
 
 

@@ -23,7 +23,8 @@ Unit = Callable[[Operator, Sequence[Value], Sequence[Word]], Value]
 """Builds the result of an operator, in the tick when it is done, from its operands in the tick of its `start`."""
 
 FLOAT_LATENCY: Mapping[str, int] = {
-    "add": 12, "sub": 12, "mul": 8, "mad": 14, "div": 30, "sqrt": 30, "cast": 6, "eq": 1, "ne": 1, "lt": 1, "ge": 1,
+    "add": 12, "sub": 12, "mul": 8, "mad": 14, "div": 30, "sqrt": 30, "exp": 24, "log": 28, "sin": 32, "cos": 32,
+    "cast": 6, "eq": 1, "ne": 1, "lt": 1, "ge": 1,
     "gt": 1, "le": 1, "min": 2, "max": 2, "neg": 0, "abs": 0, "select": 1, "pass": 0,
 }
 """Ticks of operations on floating-point numbers unless others are wanted (Bok 2018, section 5.5: an adder of 12

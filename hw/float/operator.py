@@ -14,6 +14,7 @@ from hw.float.add import add, subtract
 from hw.float.compare import absolute, compared, negate, smaller_or_larger
 from hw.float.convert import convert
 from hw.float.divide import divide, square_root
+from hw.float.functions import cosine_of, exponential_of, logarithm_of, sine_of
 from hw.float.multiply import multiply, multiply_add
 from hw.float.placement import place_registers
 from hw.float.spec import FloatError, FloatSpec
@@ -29,6 +30,7 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BUILDS: Mapping[str, tuple[int, _Build]] = {
     "add": (2, add), "sub": (2, subtract), "mul": (2, multiply), "mad": (3, multiply_add), "div": (2, divide),
     "sqrt": (1, square_root), "neg": (1, negate), "abs": (1, absolute), "cast": (1, convert),
+    "exp": (1, exponential_of), "log": (1, logarithm_of), "sin": (1, sine_of), "cos": (1, cosine_of),
     **{name: (2, compared(name)) for name in _COMPARISONS},
     **{name: (2, smaller_or_larger(name)) for name in ("min", "max")},
 }

@@ -70,6 +70,18 @@ class Steps:
         self.takes("shr", len(value))
         return (value << distance[: len(value).bit_length()])[: len(value)]
 
+    def table(self, values: Sequence[int], index: Value, shape: Shape) -> Value:
+        """Entry `index` of a table, without a clock; what lies beyond its end may be anything."""
+        signal = Signal(shape, name="float")
+        for _ in range(-(-len(index) // 2)):
+            self.takes("select", 8)
+        if self._m is not None:
+            with self._m.Switch(index):
+                for place, value in enumerate(values):
+                    with self._m.Case(place):
+                        self._m.d.comb += signal.eq(value)
+        return signal
+
     def leading_zeros(self, value: Value) -> Value:
         """Zeros above the highest one; the width if there is none. A tree of halves, filled up with ones below, in
         which a count gets one bit more on every level."""

@@ -138,7 +138,7 @@ def test_an_operation_without_an_operator_is_refused() -> None:
         del m, error
         gc.collect()
     assert message == ("there is no operator 'and' for floating-point numbers, only add, sub, mul, mad, div, sqrt, "
-                       "neg, abs, cast, eq, ne, lt, le, gt, ge, min, max")
+                       "neg, abs, cast, exp, log, sin, cos, eq, ne, lt, le, gt, ge, min, max")
 
 
 DOT = """

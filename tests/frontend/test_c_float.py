@@ -191,3 +191,29 @@ def test_a_product_in_double_that_becomes_a_float_is_one_in_float() -> None:
     assert isinstance(halved, Apply) and halved.type == FLOAT32
     tenth = one_element("for (int i = 0; i < 4; i++) y[i] = x[i] * 0.1;").statements[0].value
     assert isinstance(tenth, Cast) and tenth.arg.type == FLOAT64
+
+
+FUNCTIONS = """
+#include <math.h>
+void functions(const float x[64], const double d[64], float y[256], double z[256]) {
+#pragma scop
+  for (int i = 0; i < 64; i++) {
+    y[i] = expf(x[i]); y[64 + i] = logf(x[i]); y[128 + i] = sinf(x[i]); y[192 + i] = cosf(x[i]);
+    z[i] = exp(d[i]); z[64 + i] = log(d[i]); z[128 + i] = sin(d[i]); z[192 + i] = cos(d[i]);
+  }
+#pragma endscop
+}
+"""
+
+
+def test_exponentials_logarithms_sines_and_cosines_are_near_those_of_gcc() -> None:
+    """Neither our results nor those of gcc's library are rounded correctly: they differ by a unit at most."""
+    generator = np.random.default_rng(2)
+    drawn = generator.standard_normal(64) * 10.0 ** generator.integers(-4, 2, 64)
+    arrays = {"x": drawn.astype(np.float32), "d": drawn, "y": np.zeros(256, np.float32), "z": np.zeros(256)}
+    wanted = gcc("functions", FUNCTIONS, arrays)
+    found = interpret(parse_scop(FUNCTIONS), {"x": arrays["x"], "d": arrays["d"]})
+    for name in ("y", "z"):
+        np.testing.assert_array_equal(np.isnan(found[name]), np.isnan(wanted[name]))
+        numbers = ~np.isnan(wanted[name])
+        np.testing.assert_array_max_ulp(found[name][numbers], wanted[name][numbers], maxulp=1)

@@ -30,7 +30,7 @@ from compiler.ir.expr import Apply, Cast, Const, Lookup, Read
 from compiler.ir.expr import Iterator as IteratorNode
 from compiler.ir.program import Table
 from compiler.ir.types import BIT, INT16, UINT16, Fixed, Int, ProgramError
-from hw.ops import OPERATIONS
+from hw.ops import FLOAT_FUNCTIONS, OPERATIONS
 
 A, B, C = (Typed(Read(index, UINT16)) for index in range(3))
 S = Typed(Read(3, INT16))
@@ -171,7 +171,8 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: constant(Int(3), 4), "constant 4 does not fit int3 (-4..3)"),
     (lambda: weighted_sum([1, 2], [A]), "a weighted sum of 1 values needs as many weights, not 2"),
     (lambda: weighted_sum([0, 0], [A, B]), "a weighted sum needs at least one weight that is not zero"),
-    (lambda: kernel.apply("power", A, 2), f"there is no operation 'power'; there are: {', '.join(sorted(OPERATIONS))}"),
+    (lambda: kernel.apply("power", A, 2), "there is no operation 'power'; there are: "
+     f"{', '.join(sorted((*OPERATIONS, *FLOAT_FUNCTIONS, 'sqrt')))}"),
 ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.memory_options import MemoryOptions
 from hw.dataflow.floating import FLOAT_LATENCY
-from hw.ops import EVERY_OPERATION
+from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS
 
 __all__ = ["Options"]
 
@@ -60,8 +60,8 @@ class Options(MemoryOptions):
         if not isinstance(self.latency or {}, Mapping):
             raise DataflowError(f"latency is {self.latency}, not a table like {{'add': 12}}")
         for op, ticks in (self.latency or {}).items():
-            if op not in (*EVERY_OPERATION, "cast"):
-                known = ", ".join((*EVERY_OPERATION, "cast"))
+            if op not in (*EVERY_OPERATION, *FLOAT_FUNCTIONS, "cast"):
+                known = ", ".join((*EVERY_OPERATION, *FLOAT_FUNCTIONS, "cast"))
                 raise DataflowError(f"latency of '{op}': there is no such operation; there are: {known}")
             if not isinstance(ticks, int) or not 0 <= ticks <= 64:
                 raise DataflowError(f"latency of '{op}' is {ticks} ticks, not in 0..64")

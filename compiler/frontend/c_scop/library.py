@@ -1,5 +1,5 @@
 """Functions of the standard library that have values in a scop: absolute values, minima and maxima, roots, fused
-multiply-add."""
+multiply-add, exponentials, logarithms, sines and cosines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from compiler.ir.types import FLOAT32, FLOAT64
 
 __all__ = ["LIBRARY", "call_library"]
 
-_FLOATING = {"fabs": ("abs", 1), "fmin": ("min", 2), "fmax": ("max", 2), "sqrt": ("sqrt", 1), "fma": ("mad", 3)}
+_FLOATING = {"fabs": ("abs", 1), "fmin": ("min", 2), "fmax": ("max", 2), "sqrt": ("sqrt", 1), "fma": ("mad", 3),
+             "exp": ("exp", 1), "log": ("log", 1), "sin": ("sin", 1), "cos": ("cos", 1)}
 """Operations and numbers of operands of functions on double; on float with an f behind the name."""
 
 LIBRARY: dict[str, tuple[Number, ...]] = {

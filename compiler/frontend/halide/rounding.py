@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.building import apply, integer
@@ -11,7 +12,7 @@ from compiler.frontend.halide.errors import PipelineError
 from compiler.ir.expr import Const, Expr
 from compiler.ir.types import Float, Int
 
-__all__ = ["FLOAT_FUNCTIONS", "interpolated", "rounded"]
+__all__ = ["FLOAT_FUNCTIONS", "INEXACT_FUNCTIONS", "interpolated", "rounded"]
 
 _WHOLE = Int(32)
 """What the whole part of a number with a fraction fits into."""
@@ -86,8 +87,13 @@ def _is_finite(value: Expr) -> Expr:
 FLOAT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
     "floor_f32": _floor, "ceil_f32": _ceil, "trunc_f32": truncated,
     "is_nan_f32": _is_nan, "is_inf_f32": _is_infinite, "is_finite_f32": _is_finite,
+    "sqrt_f32": partial(apply, "sqrt"),
 }
-"""Calls that Halide passes to libraries, and that have hardware."""
+"""Calls that Halide passes to libraries, and that have hardware which computes the same."""
+
+INEXACT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
+    f"{op}_f32": partial(apply, op) for op in ("exp", "log", "sin", "cos")}
+"""Those whose hardware differs from the libraries' in last bits (`compiler.ir.float_functions`)."""
 
 
 def interpolated(args: Sequence[Expr], type: Int | Float) -> Expr:

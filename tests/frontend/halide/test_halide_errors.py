@@ -65,17 +65,17 @@ def test_types_that_there_are_not():
 
 
 def test_functions_without_hardware():
-    root = hl.sqrt(hl.cast(hl.Float(32), image()[x, y]))
-    assert message(func("out", (x, y), root)) == (
-        "Func 'out': there is no hardware for the function 'sqrt_f32'; call it in a Func of its own that uses no "
+    tangent = hl.tan(hl.cast(hl.Float(32), image()[x, y]))
+    assert message(func("out", (x, y), tangent)) == (
+        "Func 'out': there is no hardware for the function 'tan_f32'; call it in a Func of its own that uses no "
         "input: Halide evaluates that one")
 
 
 def test_updates_are_named():
     made = func("out", (x, y), hl.cast(U8, 0))
     made[x, y] += image()[x, y]
-    made[x, y] = hl.cast(U8, hl.exp(hl.cast(hl.Float(32), made[x, y])))
-    assert message(made).startswith("Func 'out', update 1: there is no hardware for the function 'exp_f32'")
+    made[x, y] = hl.cast(U8, hl.tan(hl.cast(hl.Float(32), made[x, y])))
+    assert message(made).startswith("Func 'out', update 1: there is no hardware for the function 'tan_f32'")
 
 
 def test_sizes_of_reductions_that_depend_on_parameters():
