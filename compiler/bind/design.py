@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,9 +12,12 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, Traffic, program_traffic
 from compiler.bind.host_interface import NoDriver
+from compiler.bind.run import Run
+from compiler.bind.streamed_design import ArrayStreams, StreamedDesign
 from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int
+from hw.axi_stream.spec import StreamError
 from hw.drivers.documents import driver_documents
 from hw.drivers.interface import HostInterface
 from hw.errors import SluiceError
@@ -44,32 +47,6 @@ class BufferStorage:
     units: tuple[str, ...]
     live_words: int
     allocated_words: int
-
-
-@dataclass(frozen=True)
-class Run:
-    """Result of one simulation.
-
-    `cycles`: unstalled cycles until the last output word, as the hardware saw it; `stall_cycles`: cycles in which it
-    stood still; `wall_cycles`: clock cycles from start to done, configuration and memory traffic included.
-    `clock_cycles` were simulated in `seconds`; the simulator itself was built in `build_seconds` (0 if cached).
-    """
-
-    outputs: dict[str, np.ndarray]
-    cycles: int
-    stall_cycles: int
-    wall_cycles: int
-    simulator: str
-    clock_cycles: int
-    seconds: float
-    build_seconds: float
-    waveform: Path | None = None
-    counters: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def cycles_per_second(self) -> float:
-        """Simulation speed in clock cycles per second."""
-        return self.clock_cycles / self.seconds if self.seconds else 0.0
 
 
 class Design(ABC):
@@ -168,6 +145,19 @@ class Design(ABC):
         asked again, four times in all. Raises `LinkError` if the port cannot be opened."""
         line = SerialPort(port, baud)
         return BoardDesign(self, LinkClient(line, seconds=answer_seconds, carried=line.carried), seconds)
+
+    @property
+    def array_streams(self) -> ArrayStreams:
+        """The arrays as streams of words, without memory. Raises `StreamError` where the target has none."""
+        target = type(self).__name__.removesuffix("Design").lower()
+        raise StreamError(f"target {target} moves tiles of arrays between memory and its buffers, not words in "
+                          "the order of a stream: take --target fpga or --target dataflow")
+
+    def with_streams(self, beat_bits: int = 0) -> StreamedDesign:
+        """The same design between AXI4-Streams in place of memory and registers, with TDATA of `beat_bits` (8 to 1024,
+        a power of two; 0: those of one element). Raises `StreamError` for arrays that are not read, or written, once
+        and in order, with a rewrite."""
+        return StreamedDesign(self, self.array_streams, beat_bits)
 
     @property
     def host_interface(self) -> HostInterface:

@@ -17,12 +17,14 @@ from compiler.attempts import watch_attempts
 from compiler.bind.design import Design, InputError, Run, prediction_rows
 from compiler.bind.page import add_section, html_text
 from compiler.bind.registry import TARGETS, compile_program, target
+from compiler.bind.streamed_design import StreamedDesign
 from compiler.bind.vector.apps import load_any
 from compiler.cli import images
 from compiler.cli.input_files import read_inputs
 from compiler.cli.network import is_chain, run_chain, without_designs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
 from compiler.cli.pass_output import ListPasses, show_attempts, show_passes
+from compiler.cli.ports import stream_lines, with_ports
 from compiler.cli.sac import run_sac
 from compiler.cli.settings import UsageError, read_settings, simulation_settings, target_options
 from compiler.cli.sizes import SizedCommand
@@ -118,6 +120,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
                         help="run the board on this serial line, built with --link, in place of a simulation")
     parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, metavar="N",
                         help=f"bits per second of --port (default {DEFAULT_BAUD})")
+    parser.add_argument("--ports", metavar="KIND", help="stream[=BITS]: AXI4-Streams (with beats of BITS) in place of "
+                                                        "memory and registers (fpga, dataflow)")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
@@ -142,6 +146,8 @@ def main(arguments: Sequence[str] | None = None, command: str = "python -m compi
 def _run(options: argparse.Namespace, console: Console) -> int:
     sac = sac_applications().get(options.app, Path(options.app))
     if sac.suffix == ".sc":
+        if options.ports:
+            raise UsageError("--ports is for one design, and a SA-C application has several, with a host between them")
         if options.port:
             raise UsageError("--port runs one program on a board; a SA-C application has several, and its host between")
         return run_sac(sac, options, console)
@@ -156,12 +162,16 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if options.hardware:
         options.target = load_hardware(options.hardware).target
     if options.app.endswith(MODEL) and is_chain(options):
+        if options.ports:
+            raise UsageError("--ports is for one design, and this model becomes several: take --set designs=one")
         return run_chain(options, console)
     sized = SizedCommand(options, target_options(options)) if options.sizes else None
     if sized and not sized.chosen:
         return sized.run(console)
     program = _load(options)
     if isinstance(program, ArrayProgram):
+        if options.ports:
+            raise UsageError("--ports is for programs of loops on fpga or dataflow, not for parallel arrays")
         if options.port:
             raise UsageError("--port runs programs of loops; load parallel arrays in Python and call design.on_board")
         return run_vector(options, program, target_options(options), console)
@@ -179,15 +189,16 @@ def _run(options: argparse.Namespace, console: Console) -> int:
                   show_passes(progress.console, options.print_after, options.time_passes),
                   show_attempts(progress.console, options.explain)):
                 design = compile_program(program, options.target, **target_options(options))
+        placed = with_ports(options.ports, design)
         run, reference = None, {} if inputs is None else interpret(_reference(design, program), inputs)
         if inputs is not None and options.simulator != "none":
             progress.update(task, description=_running(options, program.name))
-            run = _run_design(options, design, inputs)
+            run = _run_design(options, placed, inputs)
         with watch_attempts(lambda text: progress.update(task, description=f"looking for hints: {text}")):
             hints = find_hints(design, run)
         if options.directory:
             progress.update(task, description="writing Verilog")
-            design.emit(options.directory, inputs)
+            placed.emit(options.directory, inputs)
         if options.report:
             progress.update(task, description="writing the report")
             _write_report(options.report, design, inputs, reference, run, hints)
@@ -198,6 +209,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         console.print(f"schedule: {'; '.join(program.remarks)}", soft_wrap=True)
     for hint in hints:
         console.print(f"hint: {hint}", soft_wrap=True)
+    for line in stream_lines(placed, inputs):
+        console.print(line, soft_wrap=True)
     _write_results(options, outputs, run, console)
     return 0 if equal else 1
 
@@ -213,9 +226,9 @@ def _running(options: argparse.Namespace, name: str) -> str:
     return f"simulating {name} ({options.simulator}; the first run builds)"
 
 
-def _run_design(options: argparse.Namespace, design: Design, inputs: Mapping[str, np.ndarray]) -> Run:
+def _run_design(options: argparse.Namespace, design: Design | StreamedDesign, inputs: Mapping[str, np.ndarray]) -> Run:
     """On a board, or in a simulator."""
-    if options.port:
+    if options.port and isinstance(design, Design):
         with design.on_board(options.port, options.baud) as board:
             return board.simulate(inputs)
     return design.simulate(inputs, options.simulator, **simulation_settings(options, design))
@@ -254,6 +267,8 @@ def _check(options: argparse.Namespace) -> None:
     for name, value in (("--waves", options.waves), ("--stall-seed", options.stall_seed is not None)):
         if options.port and value:
             raise UsageError(f"{name} is for simulations; --port runs a board")
+    if options.port and options.ports:
+        raise UsageError("--ports changes what a board is made of, and --port runs one as it is: leave out one of them")
     if options.simulator == "none":
         wanted = {"--output": bool(options.output), "--waves": options.waves,
                   "--stall-seed": options.stall_seed is not None}

@@ -12,6 +12,7 @@ from hw.designs.directory import DesignError, read_design
 from hw.designs.hardware import is_description, load_hardware
 from hw.designs.loopback import loopback_image
 from hw.designs.pipeline import PIPELINE, pipeline_design
+from hw.designs.stream_documents import STREAMS
 from hw.designs.system import SystemDesign
 from hw.designs.systolic import SYSTOLIC, systolic_design
 from hw.designs.vector import VECTOR, vector_design, vector_program_design
@@ -69,6 +70,8 @@ def load_design(name: str, array: str | None, bank_words: int | None, lanes: int
         return DESIGNS[name].make(sizes)
     image = read_design(Path(name))
     system = image.parameters.get("system")
+    if system == STREAMS:
+        raise DesignError(f"design {image.name} has AXI4-Streams and no memory to run from: emit it without --ports")
     if system == PIPELINE:
         if (array, bank_words, lanes) != (None, None, None):
             raise DesignError(f"design {image.name} is a pipeline; leave --array, --bank-words and --lanes out")

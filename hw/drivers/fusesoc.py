@@ -7,13 +7,16 @@ from collections.abc import Mapping
 
 __all__ = ["fusesoc_core"]
 
+_ABOUT = "AXI4 manager of main memory, AXI4-Lite control registers, interrupt"
 
-def fusesoc_core(module: str, sources: Mapping[str, str], folder: str = "rtl") -> str:
-    """``MODULE.core``; the files of `sources` are in `folder` beside it. Strings are written as JSON, which is YAML."""
+
+def fusesoc_core(module: str, sources: Mapping[str, str], folder: str = "rtl", *, about: str = _ABOUT) -> str:
+    """``MODULE.core``; the files of `sources` are in `folder` beside it; `about` is what it says of itself. Strings are
+    written as JSON, which is YAML."""
     files = [f"      - {json.dumps(f'{folder}/{name}')}" for name in sorted(sources)]
     return "\n".join([
         "CAPI=2:", f"name: {json.dumps(f'sluice:designs:{module}:1.0')}",
-        f"description: {json.dumps('AXI4 manager of main memory, AXI4-Lite control registers, interrupt')}",
+        f"description: {json.dumps(about)}",
         "filesets:", "  rtl:", "    files:", *files, "    file_type: verilogSource",
         "targets:", "  default: &default", "    filesets: [rtl]", f"    toplevel: {json.dumps(module)}",
         "  lint:", "    <<: *default", "    default_tool: verilator", "    tools:", "      verilator:",

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, register_namespac
 from hw.dma.registers import Field, Register, RegisterMap
 from hw.errors import SluiceError
 
-__all__ = ["Port", "ipxact_component", "module_ports"]
+__all__ = ["Port", "ipxact_component", "module_ports", "stream_component"]
 
 _SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _VENDOR, _LIBRARY, _VERSION = "sluice", "designs", "1.0"
@@ -40,17 +40,43 @@ def module_ports(sources: Mapping[str, str], module: str) -> list[Port]:
 
 def ipxact_component(module: str, sources: Mapping[str, str], registers: RegisterMap, folder: str = "rtl") -> str:
     """``component.xml``; the files of `sources` are in `folder` beside it."""
-    register_namespace("spirit", _SPIRIT)
     ports = module_ports(sources, module)
-    top = Element(_tag("component"))
-    for key, value in (("vendor", _VENDOR), ("library", _LIBRARY), ("name", module), ("version", _VERSION)):
-        _text(top, key, value)
+    top = _component(module)
     _buses(SubElement(top, _tag("busInterfaces")), ports)
     _spaces(SubElement(top, _tag("addressSpaces")), ports)
     _memory_map(SubElement(top, _tag("memoryMaps")), registers)
+    about = f"{module}: AXI4 manager of main memory, AXI4-Lite control registers, interrupt"
+    return _printed(top, module, ports, sources, folder, about)
+
+
+def stream_component(module: str, sources: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str],
+                     folder: str = "rtl", *, about: str) -> str:
+    """``component.xml`` of a module whose ports are the AXI4-Streams `inputs` and `outputs`, by their prefixes."""
+    ports = module_ports(sources, module)
+    top = _component(module)
+    parent = SubElement(top, _tag("busInterfaces"))
+    for role, names in (("slave", inputs), ("master", outputs)):
+        for name in names:
+            interface = _bus(parent, name, "interface", "axis")
+            SubElement(interface, _tag(role))
+            _map_prefix(interface, name, ports)
+    _clock_and_reset(parent, (*inputs, *outputs))
+    return _printed(top, module, ports, sources, folder, about)
+
+
+def _component(module: str) -> Element:
+    register_namespace("spirit", _SPIRIT)
+    top = Element(_tag("component"))
+    for key, value in (("vendor", _VENDOR), ("library", _LIBRARY), ("name", module), ("version", _VERSION)):
+        _text(top, key, value)
+    return top
+
+
+def _printed(top: Element, module: str, ports: Sequence[Port], sources: Iterable[str], folder: str, about: str) -> str:
+    """With ports, files and description, as text."""
     _model(SubElement(top, _tag("model")), module, ports)
     _files(SubElement(top, _tag("fileSets")), sorted(sources), folder)
-    _text(top, "description", f"{module}: AXI4 manager of main memory, AXI4-Lite control registers, interrupt")
+    _text(top, "description", about)
     indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(top, encoding="unicode") + "\n"
 
@@ -74,13 +100,21 @@ def _buses(parent: Element, ports: Sequence[Port]) -> None:
             SubElement(mode, _tag("memoryMapRef"), {_tag("memoryMapRef"): prefix})
         else:
             SubElement(mode, _tag("addressSpaceRef"), {_tag("addressSpaceRef"): prefix})
-        _port_maps(interface, [(p.name.removeprefix(f"{prefix}_").upper(), p.name) for p in ports
-                               if p.name.startswith(f"{prefix}_")])
-    clock = _signal_bus(parent, "clk", "clock", "CLK", "slave")
-    buses = ":".join(prefix for prefix, *_ in _BUSES)
-    _parameters(clock, {"ASSOCIATED_BUSIF": buses, "ASSOCIATED_RESET": "rst"})
-    _parameters(_signal_bus(parent, "rst", "reset", "RST", "slave"), {"POLARITY": "ACTIVE_HIGH"})
+        _map_prefix(interface, prefix, ports)
+    _clock_and_reset(parent, [prefix for prefix, *_ in _BUSES])
     _parameters(_signal_bus(parent, "irq", "interrupt", "INTERRUPT", "master"), {"SENSITIVITY": "LEVEL_HIGH"})
+
+
+def _map_prefix(interface: Element, prefix: str, ports: Sequence[Port]) -> None:
+    """The ports that are called after the interface."""
+    named = [(port.name.rpartition("_"), port.name) for port in ports]
+    _port_maps(interface, [(logical.upper(), name) for (before, _, logical), name in named if before == prefix])
+
+
+def _clock_and_reset(parent: Element, buses: Iterable[str]) -> None:
+    clock = _signal_bus(parent, "clk", "clock", "CLK", "slave")
+    _parameters(clock, {"ASSOCIATED_BUSIF": ":".join(buses), "ASSOCIATED_RESET": "rst"})
+    _parameters(_signal_bus(parent, "rst", "reset", "RST", "slave"), {"POLARITY": "ACTIVE_HIGH"})
 
 
 def _bus(parent: Element, name: str, library: str, kind: str) -> Element:

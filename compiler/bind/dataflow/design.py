@@ -18,6 +18,7 @@ from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.running import Executable, StreamPlace
 from compiler.bind.dataflow.start_to_done import start_to_done
 from compiler.bind.dataflow.stream_design import StreamDesign
+from compiler.bind.dataflow.word_streams import KernelArrays
 from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks, live_values
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table, html_text
@@ -159,6 +160,11 @@ class DataflowDesign(StreamDesign):
     def array_size(self) -> str:
         """One row, and a column for every lane."""
         return f"1x{self.options.lanes}"
+
+    @cached_property
+    def array_streams(self) -> KernelArrays:
+        """See `Design`."""
+        return KernelArrays(self)
 
     @property
     def host_interface(self) -> HostInterface:

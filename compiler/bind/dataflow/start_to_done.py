@@ -14,7 +14,7 @@ from hw.dataflow.kernel import STREAM_WORDS
 from hw.dataflow.transfers import BUS_BITS
 from hw.main_memory import MainMemory
 
-__all__ = ["start_to_done"]
+__all__ = ["firing_steps", "start_to_done"]
 
 _BUS = BUS_BITS // 8
 
@@ -32,7 +32,7 @@ def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[Stre
     chunks = [sum(_rows(place).chunks(_BUS) for place in side) for side in sides]
     if sum(chunks) > MOST_CHUNKS:
         return max(plan.total_ticks(sizes), _NEXT_CHUNK * max(chunks))
-    inputs, outputs = ([StreamTimeline(_rows(place), _steps(plan, place.node, sizes), _BUS, STREAM_WORDS)
+    inputs, outputs = ([StreamTimeline(_rows(place), firing_steps(plan, place.node, sizes), _BUS, STREAM_WORDS)
                         for place in side] for side in sides)
     return follow_streams(inputs, outputs, memory, _TIMING)
 
@@ -41,7 +41,7 @@ def _rows(place: StreamPlace) -> Rows:
     return Rows(place.words, place.dtype.itemsize, (place.address,))
 
 
-def _steps(plan: Plan, name: str, sizes: tuple[int, ...]) -> np.ndarray:
+def firing_steps(plan: Plan, name: str, sizes: tuple[int, ...]) -> np.ndarray:
     """Steps of the kernel in which a stream's node fires."""
     delay = next(node.delay for node in plan.kernel.nodes if node.name == name)
     return firing_ticks(plan.network, plan.network.node(name), plan.clock, sizes) + delay

@@ -19,6 +19,7 @@ from compiler.bind.fpga.memory import bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
 from compiler.bind.fpga.start_to_done import Jump, start_to_done
+from compiler.bind.fpga.word_streams import PipelineArrays
 from compiler.bind.host_interface import c_type, host_arrays, register_writes
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.bind.partition_areas import MemoryFormat, kept_lines, partition_areas
@@ -206,6 +207,11 @@ class FpgaDesign(Design):
         pipeline = {f"rtl/{name}": text for name, text in emit_pipeline(self.system.pipeline).items()}
         write_design(directory, self.design_image(inputs), documents | pipeline | self.drivers)
         return directory
+
+    @cached_property
+    def array_streams(self) -> PipelineArrays:
+        """See `Design`."""
+        return PipelineArrays(self)
 
     @cached_property
     def host_interface(self) -> HostInterface:
