@@ -36,12 +36,14 @@ _PATIENCE = 120.0
 
 @contextmanager
 def simulated_board(design: SystemDesign, simulator: str, folder: Path, *, memory_bytes: int | None = None,
-                    damage: float = 0.0, sdram: SdramChip | None = None) -> Iterator[str]:
-    """The name of a terminal behind which `design` runs on a ULX3S, with main memory on chip or in `sdram`; in each
-    direction a byte is damaged with probability `damage`. What the simulation raises is raised at the end."""
+                    damage: float = 0.0, sdram: SdramChip | None = None,
+                    mhz: float | None = None) -> Iterator[str]:
+    """The name of a terminal behind which `design` runs on a ULX3S, with main memory on chip or in `sdram`, at the
+    board's clock or `mhz`; in each direction a byte is damaged with probability `damage`. What the simulation raises is
+    raised at the end."""
     board = find_board("ulx3s-85f")
     link = LinkOptions(baud=int(board.clock_hz) // BIT_CYCLES, memory_bytes=memory_bytes, sdram=sdram)
-    project = make_project(board, design, link=link)
+    project = make_project(board, design, link=link, mhz=mhz)
     sources: Mapping[str, str] = {name: text for name, text in project.files.items() if name.endswith(".v")}
     models = ("ulx3s.v",) if sdram is None else ("ulx3s_sdram.v", "sdr_sdram.v")
     sources = sources | {name: (_FOLDER / name).read_text() for name in ("ecp5_models.v", "board_line.v", *models)}

@@ -1,5 +1,7 @@
 // Simulation models of the ECP5 cells that Amaranth instantiates: as much as the board tops use.
 
+`timescale 1ns / 1ps
+
 module IB (
   input  I,
   output O
@@ -103,4 +105,50 @@ module ODDRX1F #(
     second <= D1;
   end
   assign Q = RST ? 1'b0 : SCLK ? first : second;
+endmodule
+
+// A phase-locked loop with feedback from its output. It measures its reference; with dividers that lead its oscillator
+// or its phase detector out of their ranges it never locks.
+module EHXPLLL #(
+  parameter CLKI_DIV = 1,
+  parameter CLKFB_DIV = 1,
+  parameter CLKOP_DIV = 8,
+  parameter CLKOP_ENABLE = "ENABLED",
+  parameter CLKOP_CPHASE = 7,
+  parameter CLKOP_FPHASE = 0,
+  parameter FEEDBK_PATH = "CLKOP",
+  parameter OUTDIVIDER_MUXA = "DIVA"
+) (
+  input  CLKI,
+  input  CLKFB,
+  input  RST,
+  input  STDBY,
+  input  ENCLKOP,
+  output CLKOP,
+  output LOCK
+);
+  real    period = 0, oscillator, comparison;  // ns, MHz
+  real    last = 0;
+  integer seen = 0;
+  reg     level = 0;
+  reg     good = 0;
+
+  always @(posedge CLKI) begin
+    period = $realtime - last;
+    last = $realtime;
+    seen = seen + 1;
+    if (seen == 16) begin
+      comparison = 1000.0 / period / CLKI_DIV;
+      oscillator = comparison * CLKFB_DIV * CLKOP_DIV;
+      good = oscillator >= 399.9 && oscillator <= 800.1 && comparison >= 3.12;
+    end
+  end
+
+  initial begin
+    wait (seen >= 4);
+    forever #(period * CLKI_DIV / CLKFB_DIV / 2) level = ~level;
+  end
+
+  assign CLKOP = level & ENCLKOP;
+  assign LOCK = good & ~RST & ~STDBY;
 endmodule

@@ -33,9 +33,9 @@ def built(name: str, folder: Path) -> tuple[Design, SystemDesign]:
 
 @pytest.mark.parametrize(("name", "sdram"), [*((name, None) for name in SYSTEMS), ("fpga", CHIPS["IS42S16160G"])])
 def test_every_target_runs_on_a_board(name: str, sdram: SdramChip | None, tmp_path: Path) -> None:
-    """With main memory on chip and, where all else is the same, in SDRAM, whose model checks its times."""
+    """With main memory on chip at the board's clock, and in SDRAM, whose model checks its times, at that of a loop."""
     design, system = built(name, tmp_path)
-    with simulated_board(system, "verilator", tmp_path, sdram=sdram) as port, \
+    with simulated_board(system, "verilator", tmp_path, sdram=sdram, mhz=37.5 if sdram else None) as port, \
             design.on_board(port, answer_seconds=PATIENCE) as board:
         for seed in (1, 2):
             inputs = random_inputs(design.program, seed)

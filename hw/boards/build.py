@@ -1,4 +1,4 @@
-"""A design for a board: Verilog, constraints, manifest, and on ECP5 the bitstream and its figures.
+"""A design for a board: Verilog, constraints, manifest, and where free tools place the bitstream and its figures.
 
     python -m hw.build --board de3 [--design cgra|vector|DIR] [--array RxC] [--lanes N] [--pins FILE] [-o DIR]
                        [--pnr | --program]
@@ -14,6 +14,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ import amaranth
 from rich.console import Console
 from rich.table import Table
 
+from hw.boards.flow import FLOWS
 from hw.boards.pins import parse_connection
 from hw.boards.program import program_board
 from hw.boards.project import TOP, LinkOptions, Project, make_project
@@ -28,7 +30,16 @@ from hw.boards.registry import BoardError, boards, find, find_board
 from hw.command import run_command
 from hw.designs.registry import DESIGNS, load_design
 from hw.designs.system import SystemDesign
-from hw.ecp5.pnr import Figures, PnrError, check_fits, finish_netlist, read_report, run_tool, tool_version
+from hw.ecp5.pnr import (
+    Figures,
+    PnrError,
+    check_fits,
+    count_cells,
+    finish_netlist,
+    read_report,
+    run_tool,
+    tool_version,
+)
 from hw.files import write_atomic
 from hw.link.protocol import DEFAULT_BAUD
 from hw.sdram.chip import CHIPS, find_chip
@@ -36,13 +47,6 @@ from hw.sdram.chip import CHIPS, find_chip
 __all__ = ["main"]
 
 _OUTPUT = Path("rtl_out")
-_STAGES = {
-    "yosys": "synthesis (yosys)",
-    "nextpnr-ecp5": "place and route (nextpnr)",
-    "ecppack": "bitstream (ecppack)",
-}
-
-
 class _Parser(argparse.ArgumentParser):
     """Wrong arguments are one line on standard error."""
 
@@ -74,7 +78,7 @@ def _parser(command: str) -> _Parser:
     add("--lanes", type=int, metavar="N", help="lanes of the vector processor: 1, 2, 4 to 64 (default 4)")
     add("--bank-words", type=int, metavar="N", help="16-bit words in half a bank of the global buffer")
     add("--divide", type=int, choices=(1, 2, 4, 8, 16), help="clock divider (default: to 50 MHz or less)")
-    add("--mhz", type=float, metavar="F", help="clock of up to F MHz by a phase-locked loop (ECP5 boards)")
+    add("--mhz", type=float, metavar="F", help="clock of up to F MHz by a phase-locked loop")
     add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
     add("--connect", action="append", default=[], metavar="PORT=NAME",
         help="a port is the pin file's signal NAME, or =~NAME if that is active low (repeat)")  # fmt: skip
@@ -83,7 +87,7 @@ def _parser(command: str) -> _Parser:
     add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
     add("--memory", choices=("chip", "sdram"), help="where main memory of --link is (default: chip, the FPGA's)")
     add("--sdram-chip", metavar="NAME", help=f"of --memory sdram: {', '.join(CHIPS)} (default {next(iter(CHIPS))})")
-    add("--pnr", action="store_true", help="synthesize, place and route (ECP5 boards)")
+    add("--pnr", action="store_true", help=f"synthesize, place and route ({', '.join(FLOWS)})")
     add("--program", action="store_true", help="--pnr, and load the bitstream into the board")
     add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
     return parser
@@ -109,7 +113,8 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     board = find_board(options.board)
     place = options.pnr or options.program
     if place and not board.can_place:
-        raise BoardError(f"board {board.name} ({board.device}) has no free tools for --pnr; ECP5 boards have")
+        raise BoardError(f"board {board.name} ({board.device}) has no free tools for --pnr; boards of "
+                         f"these families have: {', '.join(FLOWS)}")
     if not Path(options.design).is_dir():
         find("design", options.design, DESIGNS)
     connections = [parse_connection(text) for text in options.connect]
@@ -126,13 +131,13 @@ def _build(options: argparse.Namespace, console: Console) -> None:
         products, figures = _place_and_route(project, console)
         files |= products
         manifest["figures"] = figures.as_json()
-        manifest["tools"] |= {tool: tool_version(tool) for tool in _STAGES}
+        manifest["tools"] |= {tool: tool_version(tool) for tool in FLOWS[board.family].stages}
     _write(output, files, manifest)
     console.print(f"{output}: {len(files)} files and manifest.json, core clock {project.clock_hz / 1e6:g} MHz")
     _report(console, project, figures)
     if options.program:
         program_board(board, output, TOP)
-        console.print(f"loaded {output}/{TOP}.bit into {board.name}")
+        console.print(f"loaded {output}/{TOP}{FLOWS[board.family].bitstream} into {board.name}")
 
 
 def _link(options: argparse.Namespace) -> LinkOptions | None:
@@ -185,20 +190,28 @@ def _describe_link(link: LinkOptions, design: SystemDesign) -> dict[str, Any]:
 
 def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str | bytes], Figures]:
     """Products to keep by name, and the figures. Raises `PnrError`."""
+    flow = FLOWS[project.board.family]
     with tempfile.TemporaryDirectory(prefix="sluice-pnr-") as name:
         directory = Path(name)
         for file, text in project.files.items():
             (directory / file).write_text(text)
         for tool, *arguments in project.commands:
-            if tool in _STAGES:  # what comes after is for loading the bitstream
-                with _progress(console, _STAGES[tool]):
+            if tool in flow.stages:  # what comes after is for loading the bitstream
+                with _progress(console, flow.stages[tool]):
                     run_tool(tool, arguments, directory)
-                if tool == "yosys":
-                    large = any(option.endswith("85k") for command in project.commands for option in command)
-                    finish_netlist(directory / f"{TOP}.json", TOP, sites=large)
-                    check_fits(directory / f"{TOP}.json", TOP, project.board.device)
-        figures = read_report(directory / f"{TOP}.report.json")
-        return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (".bit", ".report.json")}, figures
+                if tool == "yosys" and project.board.family == "ecp5":
+                    _finish_ecp5(project, directory)
+        figures = read_report(directory / f"{TOP}.report.json", flow.cells)
+        if flow.flip_flop is not None:
+            cells = count_cells(directory / f"{TOP}.json", TOP).items()
+            figures = replace(figures, ff=sum(count for cell, count in cells if cell.startswith(flow.flip_flop)))
+        return {f"{TOP}{suffix}": _product(directory, suffix) for suffix in (flow.bitstream, ".report.json")}, figures
+
+
+def _finish_ecp5(project: Project, directory: Path) -> None:
+    large = any(option.endswith("85k") for command in project.commands for option in command)
+    finish_netlist(directory / f"{TOP}.json", TOP, sites=large)
+    check_fits(directory / f"{TOP}.json", TOP, project.board.device)
 
 
 def _product(directory: Path, suffix: str) -> bytes:

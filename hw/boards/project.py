@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hw.boards.core import STATUS_LIGHTS, BoardCore, EmittedSystem
+from hw.boards.flow import free_command
 from hw.boards.linked_core import LinkedCore
 from hw.boards.pins import Connection
-from hw.boards.pll import ECP5_PLL, PllSetting, find_setting
+from hw.boards.pll import PLLS, PllSetting, find_setting
 from hw.boards.registry import Board, BoardError
 from hw.boards.top import BoardTop
 from hw.cache import use_tool_cache
@@ -141,12 +142,12 @@ def make_project(
 
 
 def _loop(board: Board, mhz: float, divide: int | None) -> PllSetting:
-    if board.family != "ecp5":
-        raise BoardError(f"board {board.name} ({board.device}) has no phase-locked loop that --mhz can set; ECP5 "
-                         "boards have")
+    if board.family not in PLLS:
+        raise BoardError(f"board {board.name} ({board.device}) has no phase-locked loop that --mhz can set; boards of "
+                         f"these families have: {', '.join(PLLS)}")
     if divide is not None:
         raise BoardError("--mhz and --divide both set the clock: give one")
-    return find_setting(ECP5_PLL, board.clock_hz, mhz * 1e6)
+    return find_setting(PLLS[board.family], board.clock_hz, mhz * 1e6)
 
 
 def _system(design: SystemDesign) -> EmittedSystem:
@@ -160,12 +161,12 @@ def _linked_core(
 ) -> LinkedCore:
     if ("uart", 0) not in platform.resources:
         raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs")
-    sdram = None if link.sdram is None else _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
     memory_bytes = link.memory_bytes
     if memory_bytes is None:
         memory_bytes = design.image.memory_bytes if link.sdram is None else link.sdram.size
     spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
     divisor = uart_divisor(clock_hz, link.baud)
+    sdram = None if link.sdram is None else _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
     return LinkedCore(_system(design), spec, divisor, sdram=sdram)
 
 
@@ -177,7 +178,7 @@ def _sdram(board: Board, platform: Any, design: SystemDesign, chip: SdramChip, s
     check_pins(resource, chip, board.name)
     if size is not None and size > chip.size:
         raise BoardError(f"SDRAM {chip.name} has {chip.size} bytes, not {size}")
-    return SdramMemory(chip, clock_hz, size=size, data_width=design.data_width)
+    return SdramMemory(chip, chip.cycles(clock_hz), size=size, data_width=design.data_width)
 
 
 def _texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
@@ -205,7 +206,7 @@ def _text(content: str | bytes) -> str:
 
 def _commands(texts: Mapping[str, str]) -> list[list[str]]:
     """The tool invocations of the build script, tool name first."""
-    commands = json.loads(texts[f"build_{TOP}.json"])["commands"]
+    commands = [free_command(command) for command in json.loads(texts[f"build_{TOP}.json"])["commands"]]
     return [
         [tool, *_REPORT, *arguments] if tool.startswith("nextpnr") else [tool, *arguments]
         for tool, *arguments in commands

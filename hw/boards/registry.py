@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hw.boards.de3 import De3Platform, de3_pins
-from hw.boards.ecp5 import ecp5_platforms
+from hw.boards.flow import FLOWS
+from hw.boards.found import found_boards
 from hw.boards.pins import Connection
 from hw.errors import SluiceError
 
@@ -25,7 +26,7 @@ class BoardError(SluiceError):
 class Board:
     """One board.
 
-    `name` in kebab case; `family`, the FPGA family, any that Amaranth has a platform for; `device`; `clock_hz`, the
+    `name` in kebab case; `family`, the FPGA family, one of `hw.boards.found.FAMILIES`; `device`; `clock_hz`, the
     oscillator; `platform`, a maker of the Amaranth platform; `takes_pins`, whether `build_platform` accepts a pin file.
     """
 
@@ -39,7 +40,7 @@ class Board:
     @property
     def can_place(self) -> bool:
         """Whether the free tools place and route for this board."""
-        return self.family == "ecp5"
+        return self.family in FLOWS
 
     def build_platform(self, pins: Path | None = None, connections: Iterable[Connection] = ()) -> Any:
         """The Amaranth platform. Raises `BoardError` or `PinError`."""
@@ -53,14 +54,10 @@ class Board:
 
 @cache
 def boards() -> Mapping[str, Board]:
-    """Every board by name: the DE3 and all ECP5 boards of amaranth-boards."""
+    """Every board by name: the DE3 and those of amaranth-boards."""
     de3 = Board("de3", "stratix3", "EP3SL150F1152C2", 50e6, De3Platform, takes_pins=True)
-    return {"de3": de3} | {name: _ecp5(name, platform) for name, platform in ecp5_platforms().items()}
-
-
-def _ecp5(name: str, platform: Any) -> Board:
-    device = f"{platform.device}-{platform.speed}{platform.package}"
-    return Board(name, "ecp5", device, platform().default_clk_frequency, platform)
+    return {"de3": de3} | {name: Board(name, found.family, found.device, found.clock_hz, found.platform)
+                           for name, found in found_boards().items()}
 
 
 def find_board(name: str) -> Board:

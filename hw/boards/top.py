@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.build import Platform
-from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Signal, Value
 from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import Component
 
 from hw.boards.core import STATUS_LIGHTS
 from hw.boards.pll import PllSetting
+from hw.boards.pll_cells import build_loop
 from hw.sdram.pins import connect_pins
 
 __all__ = ["BoardTop", "Lights", "request_lights"]
@@ -64,7 +65,7 @@ def _bits(port: Any) -> list[Any]:
 
 
 class BoardTop(Component):
-    """A board's clock, divided by `divide` (a power of two) or changed by the loop `pll` (ECP5), its button and its
+    """A board's clock, divided by `divide` (a power of two) or changed by the loop `pll`, its button and its
     lights around `core`.
 
     The core is reset after power-on and while the board's button is pressed: ``reset`` or ``button`` 0 at another
@@ -129,14 +130,11 @@ class BoardTop(Component):
         return Const(0)
 
     def _loop(self, m: Module, platform: Any, domain: ClockDomain, pll: PllSetting) -> Value:
-        """A phase-locked loop with feedback from its output."""
-        output, locked = Signal(name="clock_pll"), Signal()
-        m.submodules.pll = Instance(
-            "EHXPLLL", a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
-            p_FEEDBK_PATH="CLKOP", p_OUTDIVIDER_MUXA="DIVA", p_CLKOP_ENABLE="ENABLED", p_CLKI_DIV=pll.reference_divider,
-            p_CLKFB_DIV=pll.feedback_divider, p_CLKOP_DIV=pll.output_divider, p_CLKOP_CPHASE=pll.output_divider - 1,
-            p_CLKOP_FPHASE=0, i_CLKI=ClockSignal("sync"), i_CLKFB=output, i_RST=Const(0), i_STDBY=Const(0),
-            i_ENCLKOP=Const(1), o_CLKOP=output, o_LOCK=locked)
+        """A phase-locked loop behind the board's clock."""
+        reference = platform.default_clk_frequency
+        parts, output, locked = build_loop(pll.loop, pll, reference, platform, ClockSignal("sync"))
+        for number, part in enumerate(parts):
+            m.submodules[f"pll{number}" if number else "pll"] = part
         m.d.comb += domain.clk.eq(output)
         platform.add_clock_constraint(output, pll.output)
         return ~locked

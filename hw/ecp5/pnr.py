@@ -100,12 +100,12 @@ _CELLS = {
 }
 
 
-def read_report(path: Path) -> Figures:
-    """Figures from the file that nextpnr's ``--report`` writes. Raises `PnrError`."""
+def read_report(path: Path, cells: Mapping[str, str] = _CELLS) -> Figures:
+    """Figures from the file that nextpnr's ``--report`` writes, with its names of `cells`. Raises `PnrError`."""
     try:
         report = json.loads(path.read_text())
-        used = {name: report["utilization"].get(cell, {}).get("used", 0) for name, cell in _CELLS.items()}
-        available = {name: report["utilization"].get(cell, {}).get("available", 0) for name, cell in _CELLS.items()}
+        used = {name: report["utilization"].get(cell, {}).get("used", 0) for name, cell in cells.items()}
+        available = {name: report["utilization"].get(cell, {}).get("available", 0) for name, cell in cells.items()}
         clocks = [(clock["achieved"], clock["constraint"]) for clock in report["fmax"].values()]
         critical = _slowest_path(report)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -228,6 +228,12 @@ def _usable_netlist() -> Iterator[None]:
         raise PnrError(f"yosys wrote no usable netlist: {error!r}") from error
 
 
+def count_cells(netlist: Path, top: str) -> Counter[str]:
+    """Cells of module `top` of a netlist by type. Raises `PnrError`."""
+    with _usable_netlist():
+        return Counter(cell["type"] for cell in json.loads(netlist.read_text())["modules"][top]["cells"].values())
+
+
 def cell_counts(directory: Path) -> dict[str, int]:
     """Cells by type of the design that was synthesized in `directory`. Raises `PnrError`."""
     try:
@@ -240,9 +246,7 @@ def cell_counts(directory: Path) -> dict[str, int]:
 def check_fits(netlist: Path, top: str, device: str) -> None:
     """Compare the cells of module `top` of a netlist with what `device`, an ECP5, holds: nextpnr may place for hours
     before it says that they are too many. Raises `PnrError` naming what there is too little of, `CapacityUnknown`."""
-    with _usable_netlist():
-        cells = Counter(cell["type"] for cell in json.loads(netlist.read_text())["modules"][top]["cells"].values())
-    if short := shortages(cells, device_capacity(device)):
+    if short := shortages(count_cells(netlist, top), device_capacity(device)):
         raise PnrError(f"does not fit the {device}: needs {', '.join(short)}")
 
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dma.axi import Axi4Signature, Response
 from hw.dma.beat_walk import BeatWalk
-from hw.sdram.chip import SdramChip
+from hw.sdram.chip import SdramChip, SdramCycles
 from hw.sdram.controller import SdramController
 from hw.sdram.pins import SdramPins
 
@@ -34,13 +34,12 @@ class SdramMemory(wiring.Component):
     its way to the chip, where nothing overtakes it. A beat outside the memory answers DECERR, any other kind of burst
     SLVERR; neither reads or writes anything.
 
-    Ports: `bus`, the subordinate, and `pins` of the chip. Raises `SdramError` as `SdramController` and
-    `SdramChip.cycles` do.
+    Ports: `bus`, the subordinate, and `pins` of the chip. Raises `SdramError` as `SdramController` does.
     """
 
-    def __init__(self, chip: SdramChip, clock_hz: float, *, size: int | None = None, data_width: int = 64,
+    def __init__(self, chip: SdramChip, cycles: SdramCycles, *, size: int | None = None, data_width: int = 64,
                  id_width: int = 1):
-        self._controller = SdramController(chip, chip.cycles(clock_hz), data_width)
+        self._controller = SdramController(chip, cycles, data_width)
         self.words = -(-min(size or chip.size, chip.size) // (data_width // 8))
         self._tag = data.StructLayout({"id": id_width, "last": 1, "resp": 2})
         super().__init__({

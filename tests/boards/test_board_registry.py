@@ -3,7 +3,7 @@
 import amaranth_boards.ulx3s
 import pytest
 
-from hw.boards.ecp5 import board_name
+from hw.boards.found import FAMILIES, board_name
 from hw.boards.pins import Connection
 from hw.boards.registry import BoardError, boards, find_board
 
@@ -15,8 +15,12 @@ def test_known_boards():
     assert known["ulx3s-85f"].platform is amaranth_boards.ulx3s.ULX3S_85F_Platform
     assert known["ulx3s-85f"].clock_hz == 25e6
     assert {"ecpix5-85", "orangecrab-r0-2-25f", "versa-ecp5", "colorlight-5a75b-r7-0"} <= set(known)
-    assert len(known) >= 20
-    assert {board.can_place for name, board in known.items() if name != "de3"} == {True}
+    assert {"icebreaker", "arty-a7-35", "de10-nano", "tang-nano-9k", "machxo3lsk"} <= set(known)
+    assert len(known) >= 80
+    families = {board.family for board in known.values()}
+    assert {"ecp5", "ice40", "gowin", "machxo2", "machxo3", "xilinx7", "cyclone5", "max10"} <= families <= {
+        *FAMILIES.values()}
+    assert {board.family for board in known.values() if board.can_place} == {"ecp5", "ice40", "gowin"}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +45,7 @@ def test_spelling(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("de4", "there is no board 'de4'; did you mean de3?"),
+        ("de4", "there is no board 'de4'; did you mean de3 or de0 or de0-cv or de1-soc?"),
         ("ulx3s", "there is no board 'ulx3s'; did you mean ulx3s-85f or ulx3s-45f or ulx3s-25f or ulx3s-12f?"),
         ("zzzzzz", "there is no board 'zzzzzz'; --list shows them all"),
     ],

@@ -64,9 +64,10 @@ def failure(capsys, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--board", "de4"], "error: there is no board 'de4'; did you mean de3?"),
+        (["--board", "de4"], "error: there is no board 'de4'; did you mean de3 or de0 or de0-cv or de1-soc?"),
         (["--design", "cgre"], "error: there is no design 'cgre'; did you mean cgra?"),
-        (["--pnr"], "error: board de3 (EP3SL150F1152C2) has no free tools for --pnr; ECP5 boards have"),
+        (["--pnr"], "error: board de3 (EP3SL150F1152C2) has no free tools for --pnr; boards of these families "
+                   "have: ecp5, ice40, gowin"),
         (["--array", "4by4"],
          "error: '4by4' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32"),
         (["--bank-words", "6"], "error: --bank-words is 6, must be a multiple of 4 from 4 to 65536"),

@@ -6,13 +6,16 @@ import json
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from board_copier import copier_design
 
 from hw.boards import build
-from hw.boards.pll import ECP5_PLL, PllError, PllRange, find_setting
+from hw.boards.pll import ECP5_PLL, PLLS, PllError, PllRange, find_setting
+from hw.boards.pll_cells import CELLS
 
-SMALL = PllRange("PLL", (1e6, 50e6), (2e6, 50e6), (40e6, 100e6), (1e6, 60e6), 4, 12, 16)
+SMALL = PllRange("PLL", (1e6, 50e6), (2e6, 50e6), (40e6, 100e6), (1e6, 60e6), range(1, 5), range(1, 13),
+                 range(1, 17))
 
 
 @pytest.mark.parametrize("reference", [12e6, 25e6, 48e6, 100e6])
@@ -48,6 +51,32 @@ def test_nothing_is_nearer(reference: float, wanted: float) -> None:
             find_setting(SMALL, reference, wanted)
 
 
+CRYSTALS = (12e6, 27e6, 100e6)
+
+
+@pytest.mark.parametrize("family", PLLS)
+def test_every_family(family: str) -> None:
+    """Dividers in range, and no setting of all there are is nearer."""
+    loop = PLLS[family]
+    r, f, o = (np.array(dividers, float) for dividers in (
+        loop.reference_dividers, loop.feedback_dividers, loop.output_dividers))
+    for reference, wanted in product(CRYSTALS, (20e6, 33.3e6, 61e6)):
+        step = reference / r
+        step = step[(step >= loop.comparison[0]) & (step <= loop.comparison[1])][:, None, None]
+        fed = step * f[None, :, None]
+        oscillator = fed if loop.from_oscillator else fed * o
+        output = fed / o if loop.from_oscillator else fed + 0 * o
+        good = (oscillator >= loop.oscillator[0]) & (oscillator <= loop.oscillator[1]) & (output <= wanted + 1e-3)
+        good &= (output >= loop.output[0]) & (output <= loop.output[1])
+        found = find_setting(loop, reference, wanted)
+        assert found.output == pytest.approx(np.where(good, output, 0).max())
+        assert found.reference_divider in loop.reference_dividers and found.feedback_divider in loop.feedback_dividers
+        assert found.output_divider in loop.output_dividers and found.loop == loop.name in CELLS
+        product_ = reference / found.reference_divider * found.feedback_divider
+        assert found.oscillator == pytest.approx(product_ * (1 if loop.from_oscillator else found.output_divider))
+        assert found.output == pytest.approx(found.oscillator / found.output_divider)
+
+
 @pytest.mark.parametrize(("reference", "wanted", "message"), [
     (5e6, 50e6, "a clock of 5 MHz is outside of the 8 to 400 MHz that an EHXPLLL takes"),
     (25e6, 500e6, "an EHXPLLL gives 10 to 400 MHz, not 500 MHz"),
@@ -73,8 +102,8 @@ def test_a_board_at_another_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--board", "de3", "--mhz", "40"], "board de3 (EP3SL150F1152C2) has no phase-locked loop that --mhz can set; ECP5 "
-                                        "boards have"),
+    (["--board", "mercury", "--mhz", "40"], "board mercury (xc3s200a-4vq100) has no phase-locked loop that --mhz can "
+                                            "set; boards of these families have: ecp5, "),
     (["--board", "ulx3s-85f", "--mhz", "40", "--divide", "2"], "--mhz and --divide both set the clock: give one"),
     (["--board", "ulx3s-85f", "--mhz", "0"], "an EHXPLLL gives 10 to 400 MHz, not 0 MHz"),
 ])

@@ -1,12 +1,13 @@
-"""Projects: every board gets one, the DE3 never gets a pin that the user did not give."""
+"""Projects: boards of all families get one, the DE3 never gets a pin that the user did not give."""
 
 import re
 
 import pytest
 from board_copier import copier_design
 
-from hw.boards.project import default_divide, make_project
-from hw.boards.registry import boards, find_board
+from hw.boards.pll import PLLS
+from hw.boards.project import LinkOptions, default_divide, make_project
+from hw.boards.registry import find_board
 from hw.ecp5.pnr import KEEP_REGISTERS
 
 
@@ -15,23 +16,44 @@ def design():
     return copier_design()
 
 
-@pytest.mark.parametrize("name", sorted(boards()))
-def test_every_board(name, design):
-    project = make_project(find_board(name), design)
-    text = "".join(project.files.values())
-    assert "module top(" in project.files["top.v"]
-    assert "copier.v" in project.files
-    assert re.search(r"\bcopier\b.*system", project.files["top.v"])
-    assert project.lights[0] == "passed"
-    assert project.checked == ("copy",)
-    assert project.clock_hz <= 50e6
-    assert "src =" not in text
-    if name != "de3":
-        located = re.findall(r'LOCATE COMP "(\w+)[\[\d\]]*"', project.files["top.lpf"])
-        assert set(located) == set(_ports(project.files["top.v"]))
-        assert [command[0] for command in project.commands][:3] == ["yosys", "nextpnr-ecp5", "ecppack"]
-        assert f"{KEEP_REGISTERS}\nsynth_ecp5 " in project.files["top.ys"]
-        assert project.warnings == [] or project.warnings[0].startswith("the board has no light for: ")
+CONSTRAINTS = {"ecp5": "top.lpf", "machxo2": "top.lpf", "machxo3": "top.lpf", "ice40": "top.pcf", "gowin": "top.cst",
+               "xilinx7": "top.xdc", "cyclone4": "top.qsf", "cyclone5": "top.qsf", "max10": "top.qsf"}
+"""Where a family's pins are."""
+TOOLS = {"ecp5": ["yosys", "nextpnr-ecp5", "ecppack"], "ice40": ["yosys", "nextpnr-ice40", "icepack"],
+         "gowin": ["yosys", "nextpnr-himbaechel-gowin", "gowin_pack"], "xilinx7": ["vivado"],
+         "machxo2": ["pnmainc", "ddtcmd"], "machxo3": ["pnmainc", "ddtcmd"]}
+QUARTUS = ["quartus_map", "quartus_fit", "quartus_asm", "quartus_sta"]
+
+
+@pytest.mark.parametrize(("name", "mhz", "link"), [
+    ("icebreaker", 24, True), ("arty-a7-35", 50, True), ("de10-nano", 40, True), ("tang-nano-9k", 36, True),
+    ("ulx3s-85f", None, False), ("orangecrab-r0-2-25f", None, False), ("ecpix5-85", 60, True), ("versa-ecp5", 50, True),
+    ("machxo3lsk", 36, True), ("stepmxo2", 24, False), ("de0nano", 40, False), ("de10-lite", 40, False)])
+def test_boards_of_all_families(name, mhz, link, design):
+    """Every port has the pin that the board's file gives it; the clock is that of a loop if there is one."""
+    board = find_board(name)
+    project = make_project(board, design, mhz=mhz, link=LinkOptions(400_000, 128) if link else None)
+    top, pins = project.files["top.v"], project.files[CONSTRAINTS[board.family]]
+    assert re.search(r"\bcopier\b.*system", top) and "copier.v" in project.files
+    assert project.lights[0] == "passed" and project.clock_hz <= (mhz or 50) * 1e6
+    assert project.checked == (() if link else ("copy",))
+    assert "src =" not in "".join(project.files.values())
+    for port in _ports(top):
+        assert re.search(rf"\b{port}\b", pins), port
+    platform = board.build_platform()
+    clock = platform.resources[platform.default_clk, 0].ios[0]
+    for pin in (clock.p if hasattr(clock, "p") else clock).names:
+        assert re.search(rf"\b{platform.default_clk}_0__(io|p)\b.*\b(PIN_)?{pin}\b|\b(PIN_)?{pin}\b.*\b"
+                         rf"{platform.default_clk}_0__(io|p)\b", pins)
+    assert (mhz is None) or re.search(rf"\b{PLLS[board.family].name} #", top)
+    tools = [command[0] for command in project.commands]
+    expected = TOOLS.get(board.family, QUARTUS)
+    assert tools[: len(expected)] == expected
+    assert project.warnings == [] or project.warnings[0].startswith("the board has no light for: ")
+
+
+def test_registers_are_kept(design):
+    assert f"{KEEP_REGISTERS}\nsynth_ecp5 " in make_project(find_board("ulx3s-85f"), design).files["top.ys"]
 
 
 def _ports(verilog):
