@@ -57,7 +57,9 @@ def test_registers_are_kept(design):
 
 
 def _ports(verilog):
-    return re.search(r"module top\(([^)]*)\)", verilog)[1].split(", ")
+    head = re.search(r"module top\(([^)]*)\)", verilog)
+    assert head is not None
+    return head[1].split(", ")
 
 
 def test_same_inputs_same_bytes(design):
