@@ -70,6 +70,36 @@ def test_nests_and_crossed_generators(target, simulator):
     assert len(placed.groups) == 2 and not placed.host
 
 
+COUNTED = """
+uint8[:,:], uint8[:], uint8, uint8[:] main (int16 X[12], int16 Y[7], uint8 A[70], uint8 b) {
+    uint8 T[:,:] = for y in Y cross x in X {
+        int16 a = 0; int16 c = 0; uint8 k = 0;
+        uint8 n = while (k < 9 && a * a + c * c < 256) {
+            next k = k + 1;
+            next a = ((a * a - c * c) >> 3) + (x & 31);
+            next c = ((a * c) >> 2) + (y & 31);
+        } return (final (k));
+    } return (array (n));
+    uint8 E[:] = for window W[2] in A at (uint8 i) {
+        uint8 I[1] = {i};
+        uint8 V[:] = W[0] > W[1] ? I : W[1:0];
+    } return (concat (V));
+    uint8 z = b;
+    // PRAGMA (max_trips (70))
+    uint8 s, uint8 F[:] = while (z != 1) { next z = (z & 1) == 0 ? z >> 1 : z - 1; } return (final (z), array (z));
+} return (T, E, s, F);
+"""
+
+
+@pytest.mark.parametrize("target", ["dataflow", "fpga"])
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_loops_that_values_end_and_arrays_whose_extents_they_decide(target, simulator):
+    """An orbit for each point, the places of what falls, and a loop whose iterations a pragma bounds."""
+    program = parse_sac(COUNTED)
+    placed = check(program, random_inputs(program, 1) | {"b": 200}, target, simulator)
+    assert [fate.loop.kind for fate, _ in placed.host] == ["WHILE"]
+
+
 @pytest.mark.parametrize("target", ["cgra", "dataflow", "vector"])
 def test_applications_elsewhere(target):
     program = load_sac(sac_applications()["sac/median"])

@@ -19,13 +19,14 @@ from compiler.frontend.sac.program import SacProgram
 
 __all__ = ["FORMS", "ChosenForm", "TriedForm", "choose_form", "estimate_luts"]
 
-_START = ("inline", "tables", "inline")
+_START, _COUNTED = ("inline", "tables", "inline"), ("predicate", "compact")
+_CYCLE = ("cycle", *_COUNTED, "cycle")
 FORMS: Mapping[str, tuple[str, ...]] = {
     "fused": HARDWARE_PASSES,
-    "not fused": (*_START, "separate", "lift"),
-    "loops side by side fused, arrays combined": (*_START, "cycle", "siblings", "combine", "cycle", "lift"),
-    "values carried, padded": (*_START, "cycle", "nextify_padded", "windows", "cycle", "narrow", "cycle", "lift"),
-    "values carried along stripes": (*_START, "cycle", "nextify", "windows", "cycle", "narrow", "cycle", "lift"),
+    "not fused": (*_START, "separate", *_COUNTED, "separate", "lift"),
+    "loops side by side fused, arrays combined": (*_START, *_CYCLE, "siblings", "combine", "cycle", "lift"),
+    "values carried, padded": (*_START, *_CYCLE, "nextify_padded", "windows", "cycle", "narrow", "cycle", "lift"),
+    "values carried along stripes": (*_START, *_CYCLE, "nextify", "windows", "cycle", "narrow", "cycle", "lift"),
 }
 """Passes of each form, the one that mostly ends first before the others."""
 

@@ -18,7 +18,7 @@ from hw.errors import SluiceError
 
 __all__ = ["HARDWARE_PASSES", "Placed", "PlacedGroup", "place_application"]
 
-HARDWARE_PASSES = ("inline", "tables", "inline", "cycle", "lift")
+HARDWARE_PASSES = ("inline", "tables", "inline", "cycle", "predicate", "compact", "cycle", "lift")
 """Passes before loops become programs: those of the thesis' order but `block` and `stripmine`, whose larger windows
 save reads of memory that targets with line buffers do not have."""
 

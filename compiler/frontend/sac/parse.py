@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -241,11 +242,11 @@ class _Trees(Transformer):
         """`values`, the loop among them with the pragmas that stand before its definition."""
         if not pragmas:
             return tuple(values)
-        if len(values) != 1 or not isinstance(values[0], syntax.Loop):
+        if len(values) != 1 or not isinstance(values[0], syntax.Loop | syntax.While):
             raise SacError(pragmas[0].place, f"pragma '{pragmas[0].name}' stands before a definition by something "
                            "that is no loop")
         loop = values[0]
-        return (syntax.Loop(loop.place, pragmas + loop.pragmas, loop.generators, loop.body),)
+        return (replace(loop, pragmas=pragmas + loop.pragmas),)
 
     def declared(self, meta: Any, children: list[Any]) -> syntax.Declared:
         component, name, extents = children
@@ -329,8 +330,8 @@ class _Trees(Transformer):
         return syntax.Loop(self._place(meta), pragmas, generators, body)
 
     def while_loop(self, meta: Any, children: list[Any]) -> syntax.While:
-        condition, body = children
-        return syntax.While(self._place(meta), condition, body)
+        pragmas, (condition, body) = self._split_pragmas(children)
+        return syntax.While(self._place(meta), pragmas, condition, body)
 
     def generators(self, meta: Any, children: list[Any]) -> Any:
         return children[0] if len(children) == 1 else syntax.Cross(self._place(meta), tuple(children))

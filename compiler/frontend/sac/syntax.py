@@ -325,6 +325,7 @@ class Loop(Node):
 class While(Node):
     """A ``while`` loop."""
 
+    pragmas: tuple[Pragma, ...]
     condition: Expression
     body: Body
 

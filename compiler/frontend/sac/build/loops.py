@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from compiler.frontend.sac.build.control import build_statements
 from compiler.frontend.sac.build.generators import build_generators
 from compiler.frontend.sac.build.reductions import build_return
@@ -15,13 +17,16 @@ from compiler.frontend.sac.types import Type
 __all__ = ["LOOP_PRAGMAS", "build_for", "build_while"]
 
 LOOP_PRAGMAS = {"stripmine": (1, 8), "block": (1, 8), "no_dfg": (0, 0), "no_unroll": (0, 0)}
-"""Pragmas of loops: the fewest and most numbers that each takes."""
+"""Pragmas of ``for`` loops: the fewest and most numbers that each takes."""
+
+WHILE_PRAGMAS = {"max_trips": (1, 1)}
+"""The same of ``while`` loops."""
 
 
 def build_for(node: Loop, scope: Scope) -> tuple[Value, ...]:
     """A ``for`` loop: FORNXT if it carries values, else FORALL."""
     for pragma in node.pragmas:
-        _check_pragma(pragma)
+        _check_pragma(pragma, LOOP_PRAGMAS)
     graph = GraphBuilder(scope.graph)
     body = _body_scope(node.body, scope, graph, node.place)
     generated = build_generators(node.generators, scope, graph)
@@ -33,12 +38,13 @@ def build_for(node: Loop, scope: Scope) -> tuple[Value, ...]:
     build_statements(node.body, body)
     _check_carried(body)
     results = [build_return(written, body, generated.extents) for written in _returns(node.body, node.place)]
-    attributes = {"pragmas": tuple((p.name, *p.numbers) for p in node.pragmas)} if node.pragmas else {}
-    return _finished(scope, "FORNXT" if body.inputs else "FORALL", graph, [], results, node.place, attributes)
+    return _finished(scope, "FORNXT" if body.inputs else "FORALL", graph, [], results, node)
 
 
 def build_while(node: While, scope: Scope) -> tuple[Value, ...]:
     """A ``while`` loop: its condition is tested before each iteration, with the values of the one before."""
+    for pragma in node.pragmas:
+        _check_pragma(pragma, WHILE_PRAGMAS)
     graph = GraphBuilder(scope.graph)
     asked = graph.sibling()
     body = _body_scope(node.body, scope, graph, node.place)
@@ -54,7 +60,7 @@ def build_while(node: While, scope: Scope) -> tuple[Value, ...]:
         raise SacError(node.place, "the body of a while loop assigns no variable by next, so its condition never "
                                    "changes")
     results = [build_return(written, body, (None,)) for written in _returns(node.body, node.place)]
-    return _finished(scope, "WHILE", graph, [(asked, [condition])], results, node.place, {})
+    return _finished(scope, "WHILE", graph, [(asked, [condition])], results, node)
 
 
 def _body_scope(body: Body, scope: Scope, graph: GraphBuilder, place: Place) -> Scope:
@@ -85,20 +91,21 @@ def _returns(body: Body, place: Place) -> tuple:
 
 
 def _finished(scope: Scope, kind: str, graph: GraphBuilder, before: list[tuple[GraphBuilder, list[Wire]]],
-              results: list[Value], place: Place, attributes: dict) -> tuple[Value, ...]:
+              results: list[Value], node: Loop | While) -> tuple[Value, ...]:
     """The loop's node and its results."""
+    attributes = {"pragmas": tuple((p.name, *p.numbers) for p in node.pragmas)} if node.pragmas else {}
     wires = [wire for value in results for wire in value.wires]
     graphs = finish_together([*before, (graph, wires)])
-    leaving = iter(scope.graph.add(kind, graph.sources, [wire.type for wire in wires], place, graphs, **attributes))
+    leaving = iter(scope.graph.add(kind, graph.sources, [wire.type for wire in wires], node.place, graphs, **attributes))
     return tuple(value.map(lambda _: next(leaving)) for value in results)
 
 
-def _check_pragma(pragma: Pragma) -> None:
-    if pragma.name not in LOOP_PRAGMAS:
-        raise SacError(pragma.place, f"there is no pragma '{pragma.name}' of loops; there are: "
-                                     f"{', '.join(LOOP_PRAGMAS)}")
-    least, most = LOOP_PRAGMAS[pragma.name]
+def _check_pragma(pragma: Pragma, known: Mapping[str, tuple[int, int]]) -> None:
+    if pragma.name not in known:
+        loops = "loops" if known is LOOP_PRAGMAS else "while loops"
+        raise SacError(pragma.place, f"there is no pragma '{pragma.name}' of {loops}; there are: {', '.join(known)}")
+    least, most = known[pragma.name]
     if not least <= len(pragma.numbers) <= most:
-        wanted = f"{pragma.name} (4, 5)" if most else pragma.name
+        wanted = f"{pragma.name} ({', '.join(map(str, range(4, 4 + min(2, most))))})" if most else pragma.name
         raise SacError(pragma.place, f"pragma '{pragma.name}' has {len(pragma.numbers)} numbers; it is written "
                                      f"// PRAGMA ({wanted})")

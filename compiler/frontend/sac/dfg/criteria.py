@@ -57,7 +57,8 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
     "ACCUM_MEDIAN": ("it needs all values at once", "keep the loop on the host by the pragma no_dfg"),
     "ACCUM_MODE": ("it needs all values at once", "return accum(histogram(...))"),
     "LOOP_INDICES": ("indices come from generators", "name them by at (uint16 i, uint16 j)"),
-    "WHILE": ("a loop is inside", "carry the value through a for loop of known extent, which --passes all unrolls"),
+    "WHILE": ("a loop is inside", "carry the value through a for loop of known extent, which --passes all unrolls; with "
+                                  "--target also a condition that bounds a counter"),
     **dict.fromkeys(("FORALL", "FORNXT"), ("a loop is inside, and only innermost loops become graphs",
                                            "give it extents that are known, so that --passes all unrolls it")),
 }
@@ -66,8 +67,7 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
 def find_obstacles(loop: Node) -> list[Obstacle]:
     """All that keeps `loop` from being a dataflow graph, in the order of its nodes; none if it can be one."""
     if loop.kind not in ("FORALL", "FORNXT"):
-        return [Obstacle(loop.kind, loop.place, "it runs until a condition fails, and a graph needs the number of "
-                                                "iterations before", "write a for loop that carries values by next")]
+        return [_endless(loop)]
     if "no_dfg" in _pragmas(loop):
         return [Obstacle(loop.kind, loop.place, "the pragma no_dfg keeps it on the host", "take the pragma away")]
     graph = loop.graphs[0]
@@ -77,6 +77,16 @@ def find_obstacles(loop: Node) -> list[Obstacle]:
     arrays_in = [Argument(n) for n, type_ in enumerate(graph.inputs) if type_.is_array]
     found += _Body(graph, arrays, set(arrays_in)).obstacles(graph.nodes[1:])
     return found
+
+
+def _endless(loop: Node) -> Obstacle:
+    """Why a ``while`` loop is no graph."""
+    if "rest_of" in _pragmas(loop):
+        return Obstacle(loop.kind, loop.place, "iterations beyond those of the pragma max_trips, if there are any, run on "
+                                               "the host", "give max_trips a greater number, if there are some")
+    return Obstacle(loop.kind, loop.place, "it runs until a condition fails, and a graph needs the number of iterations "
+                                           "before", "write a for loop that carries values by next; with --target also "
+                                               "// PRAGMA (max_trips (64)), or a condition that bounds a counter")
 
 
 def _pragmas(loop: Node) -> list[object]:

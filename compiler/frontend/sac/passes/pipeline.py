@@ -10,6 +10,7 @@ from compiler.frontend.sac.ddcf.graph import Module
 from compiler.frontend.sac.ddcf.verify import verify
 from compiler.frontend.sac.passes.casts import MoveCasts
 from compiler.frontend.sac.passes.combine import CombineArrays
+from compiler.frontend.sac.passes.compact import CompactLoops
 from compiler.frontend.sac.passes.dead import drop_dead
 from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
 from compiler.frontend.sac.passes.fuse import FuseLoops
@@ -20,6 +21,7 @@ from compiler.frontend.sac.passes.lookup import make_tables
 from compiler.frontend.sac.passes.narrow import narrow
 from compiler.frontend.sac.passes.nextify import NextifyLoops
 from compiler.frontend.sac.passes.nextify_padded import NextifyPaddedLoops
+from compiler.frontend.sac.passes.predicate import PredicateLoops
 from compiler.frontend.sac.passes.propagate import PropagateConstants, PropagateElements, SelectKnownCases
 from compiler.frontend.sac.passes.report import Note, Report
 from compiler.frontend.sac.passes.rewrite import Rewriter
@@ -72,6 +74,8 @@ PASSES = {each.name: each for each in (
     _pass("windows", ReduceWindows),
     Pass("narrow", narrow),
     _pass("lift", LiftTables),
+    _pass("predicate", PredicateLoops),
+    _pass("compact", CompactLoops),
 )}
 CYCLE = ("hoist", "casts", "switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll",
          "share", "fuse")

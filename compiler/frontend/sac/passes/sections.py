@@ -11,7 +11,7 @@ from compiler.frontend.sac.passes.rewrite import Rebuilt
 from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import SIZE, Kind, Scalar, Type
 
-__all__ = ["BOUND", "drop_first", "last_index", "pad_left", "section"]
+__all__ = ["BOUND", "drop_first", "first_elements", "last_index", "pad_left", "section"]
 
 BOUND = Scalar(Kind.INT, 32)
 """The type of bounds."""
@@ -45,6 +45,14 @@ def drop_first(out: Rebuilt, array: Operand, dimension: int, count: int, place: 
     """`array` without the first `count` elements in a dimension."""
     cuts = [(count if k == dimension else 0, 0) for k in range(out.type(array).rank)]
     return section(out, array, cuts, place)
+
+
+def first_elements(out: Rebuilt, array: Operand, count: Operand, place: Place | None) -> Operand:
+    """The first elements of an array of one dimension; their `count` is of the type of bounds."""
+    last, = out.add(Node("SUB", (count, Constant(1, BOUND)), (Type(BOUND),), (), (), place))
+    bounds = (Constant(0, BOUND), last, Constant(1, BOUND))
+    type_ = Type(out.type(array).scalar, (None,))
+    return out.add(Node("AREF", (array, *bounds), (type_,), (("pattern", ":"),), (), place))[0]
 
 
 def pad_left(out: Rebuilt, array: Operand, count: int, place: Place | None) -> Operand:
