@@ -92,16 +92,17 @@ def _nodes(program: SacProgram) -> list[Node]:
 
 LEFT = {
     "no bound": ("while (n > 1) { next n = n >> 1; } return (final (n))",
-                 "p.sc:2:1: predicate: not done: its condition bounds no counter by up to 65536, and no pragma says how "
-                 "many iterations it has: // PRAGMA (max_trips (64))"),
+                 "p.sc:2:1: predicate: not done: its condition bounds no counter by up to 65536, and no pragma says "
+                 "how many iterations it has: // PRAGMA (max_trips (64))"),
     "arrays": ("// PRAGMA (max_trips (9))\nwhile (n > 8) { next n = n - 8; uint8 P[2] = {n, n}; } return (array (P))",
                "p.sc:2:1: predicate: not done: it returns arrays of its iterations: return their elements"),
     "means": ("// PRAGMA (max_trips (9))\nwhile (n > 8) { next n = n - 8; } return (mean (n))",
-              "p.sc:2:1: predicate: not done: two loops cannot share MEAN: return array(...), or carry the value by next"),
+              "p.sc:2:1: predicate: not done: two loops cannot share MEAN: return array(...), or carry the value by "
+              "next"),
     "inside": ("for a in A return (sum (// PRAGMA (max_trips (9))\n"
                "while (n > 1) { next n = n >> 1; } return (final (n))))",
-               "p.sc:2:25: predicate: not done: it is inside a loop, so nothing can follow its pragma's iterations: let its "
-               "condition bound a counter, as in while (k < 9 && ...) { next k = k + 1; ... }"),
+               "p.sc:2:25: predicate: not done: it is inside a loop, so nothing can follow its pragma's iterations: "
+               "let its condition bound a counter, as in while (k < 9 && ...) { next k = k + 1; ... }"),
 }
 
 
@@ -139,8 +140,8 @@ def test_elements_behind_each_other(values, b):
 
 @pytest.mark.parametrize(("text", "reason"), [
     ("uint8[:] main (uint8 A[9], uint8 n) return (for a in A { uint8 P[:] = A[0:n]; } return (concat (P)));",
-     "how many elements an iteration gives is not known, or more than 8: let each case of a switch give so many, such as "
-     "A[0:0] and A[1:0]"),
+     "how many elements an iteration gives is not known, or more than 8: let each case of a switch give so many, such "
+     "as A[0:0] and A[1:0]"),
     ("uint8[:] main (uint8 A[:]) return (for window W[2] in A return (concat (W)));",
      "how many iterations it has is not known"),
     ("float[:] main (float A[9]) return (for window W[2] in A return (concat (W)));",
@@ -154,7 +155,6 @@ def test_arrays_that_stay(text, reason):
     ("block (8,8)", "there is no pragma 'block' of while loops; there are: max_trips"),
     ("max_trips", "pragma 'max_trips' has 0 numbers; it is written // PRAGMA (max_trips (4))")])
 def test_pragmas_of_while_loops(pragma, reason):
-    from compiler.frontend.sac.errors import SacError
 
     with pytest.raises(SacError) as caught:
         parse_sac(f"uint8 main (uint8 n) {{\n// PRAGMA ({pragma})\nuint8 r = while (n > 1) {{ next n = n >> 1; }} "

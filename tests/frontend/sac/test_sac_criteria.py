@@ -14,8 +14,8 @@ def loop(results: str, parameters: str, text: str) -> str:
 FORBIDDEN = {
     "while": (loop("uint8", "uint8 n", "while (n > 1) { next n = n >> 1; } return (final (n))"),
               "p.sc:2:1: WHILE: it runs until a condition fails, and a graph needs the number of iterations before; "
-              "write a for loop that carries values by next; with --target also // PRAGMA (max_trips (64)), or a condition "
-              "that bounds a counter",
+              "write a for loop that carries values by next; with --target also // PRAGMA (max_trips (64)), or a "
+              "condition that bounds a counter",
               loop("uint8", "uint8 n", "for uint8 i in [8] { next n = n > 1 ? n >> 1 : n; } return (final (n))")),
     "float": (loop("float[:]", "float A[:]", "for a in A return (array (a + a))"),
               "p.sc:2:5: ELEGEN: float[:] has no bits to compute with; take a fixed-point type, such as fix32.16",

@@ -96,7 +96,8 @@ def _finished(scope: Scope, kind: str, graph: GraphBuilder, before: list[tuple[G
     attributes = {"pragmas": tuple((p.name, *p.numbers) for p in node.pragmas)} if node.pragmas else {}
     wires = [wire for value in results for wire in value.wires]
     graphs = finish_together([*before, (graph, wires)])
-    leaving = iter(scope.graph.add(kind, graph.sources, [wire.type for wire in wires], node.place, graphs, **attributes))
+    types = [wire.type for wire in wires]
+    leaving = iter(scope.graph.add(kind, graph.sources, types, node.place, graphs, **attributes))
     return tuple(value.map(lambda _: next(leaving)) for value in results)
 
 

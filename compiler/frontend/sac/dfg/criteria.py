@@ -57,8 +57,8 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
     "ACCUM_MEDIAN": ("it needs all values at once", "keep the loop on the host by the pragma no_dfg"),
     "ACCUM_MODE": ("it needs all values at once", "return accum(histogram(...))"),
     "LOOP_INDICES": ("indices come from generators", "name them by at (uint16 i, uint16 j)"),
-    "WHILE": ("a loop is inside", "carry the value through a for loop of known extent, which --passes all unrolls; with "
-                                  "--target also a condition that bounds a counter"),
+    "WHILE": ("a loop is inside", "carry the value through a for loop of known extent, which --passes all unrolls; "
+                                  "with --target also a condition that bounds a counter"),
     **dict.fromkeys(("FORALL", "FORNXT"), ("a loop is inside, and only innermost loops become graphs",
                                            "give it extents that are known, so that --passes all unrolls it")),
 }
@@ -82,11 +82,13 @@ def find_obstacles(loop: Node) -> list[Obstacle]:
 def _endless(loop: Node) -> Obstacle:
     """Why a ``while`` loop is no graph."""
     if "rest_of" in _pragmas(loop):
-        return Obstacle(loop.kind, loop.place, "iterations beyond those of the pragma max_trips, if there are any, run on "
-                                               "the host", "give max_trips a greater number, if there are some")
-    return Obstacle(loop.kind, loop.place, "it runs until a condition fails, and a graph needs the number of iterations "
-                                           "before", "write a for loop that carries values by next; with --target also "
-                                               "// PRAGMA (max_trips (64)), or a condition that bounds a counter")
+        return Obstacle(loop.kind, loop.place,
+                        "iterations beyond those of the pragma max_trips, if there are any, run on the host",
+                        "give max_trips a greater number, if there are some")
+    return Obstacle(loop.kind, loop.place,
+                    "it runs until a condition fails, and a graph needs the number of iterations before",
+                    "write a for loop that carries values by next; with --target also // PRAGMA (max_trips (64)), or a "
+                    "condition that bounds a counter")
 
 
 def _pragmas(loop: Node) -> list[object]:

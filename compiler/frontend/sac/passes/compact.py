@@ -1,7 +1,7 @@
 """``concat`` for circuits: stream compaction into an array that has room for all elements that there may be.
 
-A loop whose iterations return so many elements at most, by the cases of a ``switch`` or ``if``, writes each behind those
-of the iterations before it, in the place that a counter says (Hammes 2000, section 8.5, which leaves it open).
+A loop whose iterations return so many elements at most, by the cases of a ``switch`` or ``if``, writes each behind
+those of the iterations before it, in the place that a counter says (Hammes 2000, section 8.5, which leaves it open).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
-from compiler.frontend.sac.passes.loops import LoopBuilder, LoopView, Refusal, loop_view, pragmas_of
-from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
+from compiler.frontend.sac.passes.loops import LoopBuilder, Refusal, loop_view, pragmas_of
+from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute, with_operands
 from compiler.frontend.sac.passes.sections import BOUND, first_elements
 from compiler.frontend.sac.passes.sizes import generator_extents
 from compiler.frontend.sac.types import BOOL, SIZE, Type
@@ -58,7 +58,7 @@ class _Compacted:
         loop, view = self.loop, self.view
         entered = loop.enter_all(view, view.node.operands)
         counters = {key: loop.carry(Constant(0, BOUND)) for key in self.sizes}
-        parts = [replace(part, operands=tuple(substitute(o, entered, ()) for o in part.operands)) for part in view.parts]
+        parts = [with_operands(p, tuple(substitute(o, entered, ()) for o in p.operands)) for p in view.parts]
         captured = loop.generate(parts, view.captures, view.node.place, view.joined)
         values: list[list[Operand]] = [captured]
         ends: dict[int, list[Operand]] = {}

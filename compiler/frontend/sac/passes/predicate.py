@@ -1,9 +1,9 @@
 """``while`` loops for circuits: as many iterations as there can be, of which those count that the condition lets run.
 
-How many there can be follows from the condition, where it bounds a counter, or a pragma says it. What such a loop returns
-has no extents before the run. Arrays of as many elements as there are iterations hold it, and a counter says how many of
-them count (Hammes 2000, section 8.5, which leaves it open). Behind a loop with a pragma alone the ``while`` loop stays,
-for iterations beyond those: it has none, where the pragma is right.
+How many there can be follows from the condition, where it bounds a counter, or a pragma says it. What such a loop
+returns has no extents before the run. Arrays of as many elements as there are iterations hold it, and a counter says
+how many of them count (Hammes 2000, section 8.5, which leaves it open). Behind a loop with a pragma alone the ``while``
+loop stays, for iterations beyond those: it has none, where the pragma is right.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MOST = 1 << 16
 
 
 class PredicateLoops(Rewriter):
-    """``while`` loops whose condition bounds a counter, or with the pragma ``max_trips (N)``, become FORNXT loops of that
-    many iterations, in which those after the last one keep what is carried. Loops that return arrays of arrays, or
+    """``while`` loops whose condition bounds a counter, or with the pragma ``max_trips (N)``, become FORNXT loops of
+    that many iterations, in which those after the last one keep what is carried. Loops that return arrays of arrays, or
     reductions that two loops cannot share (means, places of extremes, those by label), stay; so do loops inside others
     that have the pragma alone."""
 
@@ -51,8 +51,8 @@ class PredicateLoops(Rewriter):
         trips = min([*stated, known or _MOST + 1])
         try:
             if not trips or trips > _MOST:
-                raise Refusal(f"its condition bounds no counter by up to {_MOST}, and no pragma says how many iterations "
-                              "it has: // PRAGMA (max_trips (64))")
+                raise Refusal(f"its condition bounds no counter by up to {_MOST}, and no pragma says how many "
+                              "iterations it has: // PRAGMA (max_trips (64))")
             if self._around and trips != known:
                 raise Refusal("it is inside a loop, so nothing can follow its pragma's iterations: let its condition "
                               f"bound a counter, as in while (k < {trips} && ...) {{ next k = k + 1; ... }}")
@@ -113,8 +113,8 @@ class _Predicated:
         return loop.finish([*ends, *nexts, _next(loop, count, more)], self.source, [("no_unroll",)])
 
     def _body(self, runs: Operand, entered: Sequence[Operand]) -> dict[int, list[Operand]]:
-        """For each node that ends the loop what enters it, computed in iterations that run: what was carried, and zeros,
-        in the others."""
+        """For each node that ends the loop what enters it, computed in iterations that run; in the others what was
+        carried, and zeros."""
         wanted = [*self.ends, *self.carried.values()]
         run, keep = Rebuilt(self.graph.inputs), Rebuilt(self.graph.inputs)
         computed, kept = _leaving(run, self.graph), []
@@ -122,7 +122,8 @@ class _Predicated:
             if node.kind == "NEXT":
                 kept.append(Argument(node.number("input")))
             else:
-                kept += [Constant(0.0 if t.scalar.floating else 0, t.scalar) for t in map(self.graph.type, node.operands)]
+                scalars = [self.graph.type(o).scalar for o in node.operands]
+                kept += [Constant(0.0 if scalar.floating else 0, scalar) for scalar in scalars]
         leaving = [o for node in wanted for o in computed[id(node)]]
         types = tuple(self.graph.type(o) for node in wanted for o in node.operands)
         made = iter(self.loop.body.add(Node("SWITCH", (runs, *entered), types, (("selectors", ((1,), None)),),
