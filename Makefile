@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SHELL := /bin/sh
 .SUFFIXES:
-.PHONY: run test types translated fuzz figures clean prerequisites tools
+.PHONY: run test types suite translated fuzz figures clean prerequisites tools
 
 run: $(STAMP)
 	$(RUN) -m compiler gaussian --target cgra --array 8x4 --set width=128 --set height=128 \
@@ -30,7 +30,10 @@ figures: $(STAMP)
 
 test: $(STAMP) tools
 	$(VENV)/bin/ruff check .
-	@$(MAKE) --no-print-directory -j 2 types translated
+	@$(MAKE) --no-print-directory -j 2 suite types
+
+# Beside the type checker, which keeps one core busy for minutes.
+suite: $(STAMP) translated
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal tests tb
 
 types: $(STAMP)
