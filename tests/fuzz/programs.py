@@ -21,6 +21,7 @@ from random_control import control_function
 from random_data import function_data
 from random_exits import exit_function
 from random_float_c import float_function
+from random_float_nests import float_nest_function
 from random_kernels import kernel_function
 from random_language import language_function
 from random_nests import nest_function
@@ -67,6 +68,7 @@ GENERATORS: Mapping[str, Generator] = {
     "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga")),
+    "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga")),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""
 

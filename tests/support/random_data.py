@@ -36,7 +36,8 @@ def _numbers(generator: np.random.Generator, kind: np.dtype, shape: tuple[int, .
     if kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
     if kind.kind == "f":
-        usual = (generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 6, shape)).astype(kind)
+        with np.errstate(over="ignore"):
+            usual = (generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 6, shape)).astype(kind)
         limits = np.finfo(kind)
         extreme = generator.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, limits.max, -limits.tiny,
                                              limits.smallest_subnormal, -3 * limits.smallest_subnormal], kind), shape)
