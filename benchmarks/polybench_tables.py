@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
-__all__ = ["polybench_table"]
+__all__ = ["polybench_float_table", "polybench_table"]
 
 
 def polybench_table() -> str:
@@ -21,6 +21,23 @@ def polybench_table() -> str:
             "(`python -m benchmarks.polybench`): predicted cycles from start to done / lower bound (processor seconds "
             "to compile).")
     return f"{text}\n\n{table(['kernel', *targets], [*rows, [f'taken of {len(kernels)}', *taken]])}"
+
+
+def polybench_float_table() -> str:
+    """Cycles from start to done in float and double by kernel and target, as Markdown."""
+    results = read_results("polybench_float")["kernels"]
+    columns = [(kind, target) for kind in ("float", "double") for target in ("fpga", "dataflow")
+               if any(target in sizes.get(kind, {}) for sizes in results.values())]
+    found = {name: [sizes.get(kind, {}).get(target) for kind, target in columns] for name, sizes in results.items()}
+    rows = [[name, *map(_cell, cells)] for name, cells in found.items()]
+    taken = [sum(_is_taken(cells[k]) for cells in found.values()) for k in range(len(columns))]
+    simulated = sorted({name for name, cells in found.items() for cell in cells if cell and "icarus" in cell})
+    text = ("The same kernels in floating-point numbers, with the square roots and coefficients of the original ones "
+            "(`python -m benchmarks.polybench --type float`, `--type double`): predicted cycles from start to done / "
+            "lower bound (processor seconds to compile). Every kernel's results in the interpreter are those of gcc "
+            f"without contraction, bit for bit, and so are those of both RTL simulators for {', '.join(simulated)}.")
+    head = ["kernel", *(f"{target}, {kind}" for kind, target in columns)]
+    return f"{text}\n\n{table(head, [*rows, [f'taken of {len(found)}', *taken]])}"
 
 
 def _is_taken(found: dict[str, Any] | None) -> bool:

@@ -11,13 +11,15 @@ from benchmarks.area_tables import area_table
 from benchmarks.compile_growth_tables import compile_growth_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.exit_tables import exit_table
+from benchmarks.float_functions import float_function_table
+from benchmarks.float_operators import float_operator_table
 from benchmarks.fpga_tables import fpga_table
 from benchmarks.halide_jit import halide_table
 from benchmarks.irregular_tables import irregular_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
 from benchmarks.peer_tables import peer_tables
-from benchmarks.polybench_tables import polybench_table
+from benchmarks.polybench_tables import polybench_float_table, polybench_table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sac_tables import sac_table
@@ -65,8 +67,9 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), polybench_table(), compile_growth_table(), halide_table(), sac_table(), window_table(),
-        sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
+        target_tables(), polybench_table(), polybench_float_table(), compile_growth_table(), halide_table(),
+        sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
+        float_operator_table(), float_function_table(),
     ])
 
 

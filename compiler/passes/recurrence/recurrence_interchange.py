@@ -69,13 +69,27 @@ def _directives(program: Program, found: _Nest | _Parts) -> Iterator[str]:
     """The directives of a suggestion; first those that take along all statements beside its own that have no recurrence
     themselves, so that what these compute needs no memory on the way."""
     if isinstance(found, _Nest):
-        where = places(program)
-        prefix = where[next(iter(found.members))].positions[: len(found.loops)]
-        others = {name for recurrence in _recurrences(program) for name in recurrence.members - found.members}
-        beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix} - others
+        yield from _nest_directives(program, found)
+    else:
         with suppress(TransformError):
-            if beside != found.members:
-                yield replace(found, members=frozenset(beside)).directives(program)
+            yield found.directives(program)
+
+
+def _nest_directives(program: Program, found: _Nest) -> Iterator[str]:
+    """Those of a nest, then with fewer loops inside, the outermost ones left where they are."""
+    while found.moves:
+        yield from _whole_nest_directives(program, found)
+        found = replace(found, inner=found.inner[1:])
+
+
+def _whole_nest_directives(program: Program, found: _Nest) -> Iterator[str]:
+    where = places(program)
+    prefix = where[next(iter(found.members))].positions[: len(found.loops)]
+    others = {name for recurrence in _recurrences(program) for name in recurrence.members - found.members}
+    beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix} - others
+    with suppress(TransformError):
+        if beside != found.members:
+            yield replace(found, members=frozenset(beside)).directives(program)
     with suppress(TransformError):
         yield found.directives(program)
 
@@ -105,10 +119,19 @@ class _Nest:
     loops: tuple[str, ...]
     inner: tuple[str, ...]
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All loops, as they are to be."""
+        return (*(name for name in self.loops if name not in self.inner), *self.inner)
+
+    @property
+    def moves(self) -> bool:
+        """Whether that is another order than there is."""
+        return self.order != self.loops
+
     def directives(self, program: Program) -> str:
         """The directives that make this order. Raises `TransformError`."""
-        rest = [name for name in self.loops if name not in self.inner]
-        order = (*rest, *self.inner)
+        order = self.order
         depth = next(k for k, (new, old) in enumerate(zip(order, self.loops, strict=True)) if new != old)
         found = []
         for statement in _leaving(program, self.members, depth + 1):
