@@ -45,7 +45,8 @@ def on_machine(program: Program, inputs: Data, options: Mapping[str, Any]) -> Da
 
 def on_pipeline(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
     """The pipeline's cells, emulated."""
-    return run_design(compiler.compile(program, target="fpga", **options), inputs)
+    design: Any = compiler.compile(program, target="fpga", **options)
+    return run_design(design, inputs)
 
 
 def on_array(program: Program, inputs: Data, options: Mapping[str, Any]) -> Data:
