@@ -45,10 +45,12 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "passes": (*[""] * 9, "shorten-recurrences,normalize-loops,pad-domains,static-form",
                    "normalize-loops,pad-domains,copy-borders,split-by-access,static-form"),
         "exits": ("early", "early", "maximum"),
+        "reassociate": (False, False, True),
     },
     "dataflow": {
         "lanes": (1, 1, 1, 2, 4),
         "interleave": (None, None, 1, 2, 5),
+        "reassociate": (False, False, True),
         "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 2, "select": 2, "lt": 4}, {"shr": 7, "and": 3}),
         "reorder": ("host", "host", "chip"),
         "clock_mhz": (120, 120, 60, 200, 500),
