@@ -20,6 +20,7 @@ from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.streamed_design import StreamedDesign
 from compiler.bind.vector.apps import load_any
 from compiler.cli import images
+from compiler.cli.board import add_board_options, check_board_options, program_design, run_on_board
 from compiler.cli.input_files import read_inputs
 from compiler.cli.network import is_chain, run_chain, without_designs
 from compiler.cli.output_files import output_paths, print_places, write_outputs
@@ -41,7 +42,6 @@ from compiler.passes.scheduled import ScheduledProgram
 from hw.command import run_command
 from hw.designs.hardware import load_hardware
 from hw.files import write_atomic
-from hw.link.protocol import DEFAULT_BAUD
 from hw.main_memory import DEFAULT_MEMORY
 
 __all__ = ["main"]
@@ -116,10 +116,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--sizes", action="append", default=[], metavar="NAME=A..B",
                         help="one hardware for these values of a parameter, which is a register (dataflow; repeat)")
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
-    parser.add_argument("--port", metavar="DEVICE",
-                        help="run the board on this serial line, built with --link, in place of a simulation")
-    parser.add_argument("--baud", type=int, default=DEFAULT_BAUD, metavar="N",
-                        help=f"bits per second of --port (default {DEFAULT_BAUD})")
+    add_board_options(parser)
     parser.add_argument("--ports", metavar="KIND", help="stream[=BITS]: AXI4-Streams (with beats of BITS) in place of "
                                                         "memory and registers (fpga, dataflow)")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
@@ -148,7 +145,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if sac.suffix == ".sc":
         if options.ports:
             raise UsageError("--ports is for one design, and a SA-C application has several, with a host between them")
-        if options.port:
+        if options.port or options.program:
             raise UsageError("--port runs one program on a board; a SA-C application has several, and its host between")
         return run_sac(sac, options, console)
     for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "ascii"):
@@ -172,7 +169,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if isinstance(program, ArrayProgram):
         if options.ports:
             raise UsageError("--ports is for programs of loops on fpga or dataflow, not for parallel arrays")
-        if options.port:
+        if options.port or options.program:
             raise UsageError("--port runs programs of loops; load parallel arrays in Python and call design.on_board")
         return run_vector(options, program, target_options(options), console)
     program = with_bounds(program, options.bounds_check)
@@ -191,7 +188,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
                 design = compile_program(program, options.target, **target_options(options))
         placed = with_ports(options.ports, design)
         run, reference = None, {} if inputs is None else interpret(_reference(design, program), inputs)
-        if inputs is not None and options.simulator != "none":
+        if options.program:
+            progress.update(task, description=f"building {program.name} for {options.board}")
+            program_design(options, design, inputs, progress.console)
+        if inputs is not None and _runs(options):
             progress.update(task, description=_running(options, program.name))
             run = _run_design(options, placed, inputs)
         with watch_attempts(lambda text: progress.update(task, description=f"looking for hints: {text}")):
@@ -220,6 +220,11 @@ def _reference(design: Design, program: Program) -> Program:
     return program if design.reference is design.program else design.reference
 
 
+def _runs(options: argparse.Namespace) -> bool:
+    """Whether a board or a simulator runs the design; one that is loaded without a port is not run."""
+    return options.port is not None if options.program else options.simulator != "none"
+
+
 def _running(options: argparse.Namespace, name: str) -> str:
     if options.port:
         return f"running {name} on the board at {options.port}"
@@ -229,8 +234,7 @@ def _running(options: argparse.Namespace, name: str) -> str:
 def _run_design(options: argparse.Namespace, design: Design | StreamedDesign, inputs: Mapping[str, np.ndarray]) -> Run:
     """On a board, or in a simulator."""
     if options.port and isinstance(design, Design):
-        with design.on_board(options.port, options.baud) as board:
-            return board.simulate(inputs)
+        return run_on_board(options, design, inputs)
     return design.simulate(inputs, options.simulator, **simulation_settings(options, design))
 
 
@@ -261,6 +265,7 @@ def _c_file(options: argparse.Namespace) -> str:
 
 def _check(options: argparse.Namespace) -> None:
     """What would be noticed only after everything else has been done."""
+    check_board_options(options)
     for name in ("random", "stall_seed", "seed"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: a seed is 0 or a positive number")

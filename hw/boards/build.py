@@ -44,7 +44,7 @@ from hw.files import write_atomic
 from hw.link.protocol import DEFAULT_BAUD
 from hw.sdram.chip import CHIPS, find_chip
 
-__all__ = ["main"]
+__all__ = ["build_board", "main"]
 
 _OUTPUT = Path("rtl_out")
 class _Parser(argparse.ArgumentParser):
@@ -58,6 +58,11 @@ def main(arguments: Sequence[str] | None = None, command: str = "python -m hw.bu
     """The command line, which calls itself `command`. Returns the exit status."""
     options = _parser(command).parse_args(arguments)
     return run_command(lambda: _run(options, Console(highlight=False, soft_wrap=True)))
+
+
+def build_board(arguments: Sequence[str], console: Console) -> None:
+    """The same as `main` for a program that reports errors itself. Raises what is wrong, all of it `SluiceError`s."""
+    _build(_parser("sluice build").parse_args(arguments), console)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:

@@ -14,6 +14,10 @@ from compiler.cli.main import main
     (["fir", "--target", "fpga", "--port", "x", "--waves"], "--waves is for simulations; --port runs a board"),
     (["fir", "--target", "fpga", "--port", "x", "--stall-seed", "1"], "--stall-seed is for simulations; --port runs a "
                                                                       "board"),
+    (["fir", "--program"], "--program needs to know the board: add --board NAME"),
+    (["fir", "--board", "ulx3s-85f"], "--board is for --program; a board that is loaded already needs --port alone"),
+    (["fir", "--main-memory", "sdram"], "--main-memory is about --program, which is not given"),
+    (["fir", "--answer-seconds", "0"], "--answer-seconds 0: give a time above 0"),
     (["blur.sc", "--port", "x"], "--port runs one program on a board; a SA-C application has several, and its host "
                                  "between"),
 ])
