@@ -272,7 +272,7 @@ def _check(options: argparse.Namespace) -> None:
     for name, value in (("--waves", options.waves), ("--stall-seed", options.stall_seed is not None)):
         if options.port and value:
             raise UsageError(f"{name} is for simulations; --port runs a board")
-    if options.port and options.ports:
+    if (options.port or options.program) and options.ports:
         raise UsageError("--ports changes what a board is made of, and --port runs one as it is: leave out one of them")
     if options.simulator == "none":
         wanted = {"--output": bool(options.output), "--waves": options.waves,

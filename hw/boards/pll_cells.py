@@ -9,9 +9,11 @@ from amaranth.hdl import Cat, Const, Instance, Signal, Value
 
 from hw.boards.pll import PllSetting
 
-__all__ = ["CELLS", "build_loop"]
+__all__ = ["CELLS", "build_loop", "on_pad"]
 
 _PICOSECONDS = 1e12
+_PADS = {("iCE40UP5K", "SG48"): ("35",)}
+"""Pins of iCE40 by device and package that are the loop's own input."""
 _FILTERS = ((17e6, 1), (26e6, 2), (44e6, 3), (66e6, 4), (101e6, 5))
 """Of iCE40: FILTER_RANGE for frequencies at the phase detector below this one; else 6."""
 
@@ -41,14 +43,24 @@ def _lattice(name: str) -> Cell:
     return build
 
 
+def on_pad(platform: Any) -> bool:
+    """Whether the board's oscillator is on the pin of an iCE40 that leads into its loop and then nowhere else."""
+    pins = _PADS.get((getattr(platform, "device", ""), getattr(platform, "package", "")), ())
+    resource = platform.resources.get((platform.default_clk, 0))
+    return resource is not None and resource.ios[0].names[0] in pins
+
+
 def _ice40(pll: PllSetting, reference: float, platform: Any, clock: Value, output: Signal, locked: Signal
            ) -> list[Instance]:
     comparison = reference / pll.reference_divider
+    pad = on_pad(platform)
+    source = {"i_PACKAGEPIN": clock} if pad else {"i_REFERENCECLK": clock}
     return [Instance(
-        "SB_PLL40_CORE", p_FEEDBACK_PATH="SIMPLE", p_DIVR=Const(pll.reference_divider - 1, 4),
+        "SB_PLL40_PAD" if pad else "SB_PLL40_CORE", **source, p_FEEDBACK_PATH="SIMPLE",
+        p_DIVR=Const(pll.reference_divider - 1, 4),
         p_DIVF=Const(pll.feedback_divider - 1, 7), p_DIVQ=Const(pll.output_divider.bit_length() - 1, 3),
         p_FILTER_RANGE=Const(next((number for below, number in _FILTERS if comparison < below), 6), 3),
-        i_REFERENCECLK=clock, i_RESETB=Const(1), i_BYPASS=Const(0), o_PLLOUTGLOBAL=output, o_LOCK=locked)]
+        i_RESETB=Const(1), i_BYPASS=Const(0), o_PLLOUTGLOBAL=output, o_LOCK=locked)]
 
 
 def _gowin(pll: PllSetting, reference: float, platform: Any, clock: Value, output: Signal, locked: Signal

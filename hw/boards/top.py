@@ -14,7 +14,7 @@ from amaranth.lib.wiring import Component
 
 from hw.boards.core import STATUS_LIGHTS
 from hw.boards.pll import PllSetting
-from hw.boards.pll_cells import build_loop
+from hw.boards.pll_cells import build_loop, on_pad
 from hw.sdram.pins import connect_pins
 
 __all__ = ["BoardTop", "Lights", "request_lights"]
@@ -130,14 +130,30 @@ class BoardTop(Component):
         return Const(0)
 
     def _loop(self, m: Module, platform: Any, domain: ClockDomain, pll: PllSetting) -> Value:
-        """A phase-locked loop behind the board's clock."""
+        """A phase-locked loop behind the board's clock, which is its own output's where it leads nowhere else."""
         reference = platform.default_clk_frequency
-        parts, output, locked = build_loop(pll.loop, pll, reference, platform, ClockSignal("sync"))
+        alone = pll.loop == "SB_PLL40_CORE" and on_pad(platform)
+        clock: Any = platform.request(platform.default_clk, 0, dir="-").io if alone else ClockSignal("sync")
+        parts, output, locked = build_loop(pll.loop, pll, reference, platform, clock)
+        if alone:
+            m.domains.sync = outer = ClockDomain("sync", reset_less=True)
+            m.d.comb += outer.clk.eq(output)
+            locked = self._memories_ready(m, locked, pll.output)
         for number, part in enumerate(parts):
             m.submodules[f"pll{number}" if number else "pll"] = part
         m.d.comb += domain.clk.eq(output)
         platform.add_clock_constraint(output, pll.output)
         return ~locked
+
+    def _memories_ready(self, m: Module, locked: Value, hz: float) -> Signal:
+        """High from 15 us after the lock on: block RAM of an iCE40 reads as zeros for 3 us after it is configured."""
+        left = Signal(range(round(15e-6 * hz) + 1), init=round(15e-6 * hz), reset_less=True)
+        ready = Signal(reset_less=True)
+        m.submodules.lock_sync = FFSynchronizer(locked, synced := Signal())
+        with m.If(synced & (left != 0)):
+            m.d.sync += left.eq(left - 1)
+        m.d.sync += ready.eq(left == 0)
+        return ready
 
     def _button(self, m: Module, platform: Any) -> Any:
         """High while the button is not at its idle level."""
