@@ -156,6 +156,12 @@ async def lookup_table(dut) -> None:
 
 
 @cocotb.test()
+async def table_that_an_input_fills(dut) -> None:
+    pattern = patterns.filled_rom(SPEC)
+    await check(dut, pattern, start=min(pattern.expected[0]))
+
+
+@cocotb.test()
 async def preloaded_contents(dut) -> None:
     await check(dut, patterns.preloaded(SPEC))
 

@@ -177,6 +177,21 @@ def rom(spec: MemTileSpec, cycles: int = 200) -> Pattern:
     return Pattern(config, data, {0: looked_up})
 
 
+def filled_rom(spec: MemTileSpec, cycles: int = 200) -> Pattern:
+    """A table that input 1 fills, a word in two cycles, read at random from the last word on; its last block has only
+    two of its words."""
+    first, count, data = 3, 38, words(cycles, 9)
+    if spec.kind == "pub":
+        store = stream(-(-count // 4), 8, first + 7, (1, 0), (1, 0))
+        config: Config = PubConfig((None, PubInput(stream(count, 2, first, (1, 0)), store)), rom=True)
+    else:
+        config = DualPortConfig((None, DualPortInput(stream(count, 2, first, (1, 0)))), rom=True)
+    table, begin = data[1, first : first + 2 * count : 2], first + 2 * (count + 2)
+    data[0] = data[0] % count
+    looked_up = {c + spec.ROM_LATENCY: int(table[data[0, c]]) for c in range(begin, cycles - 3)}
+    return Pattern(config, data, {0: looked_up})
+
+
 def preloaded(spec: MemTileSpec, count: int = 40) -> Pattern:
     """Contents of the SRAM streamed out, backwards in blocks of four."""
     contents = tuple(int(w) for w in words(count, 7, 1)[0])

@@ -79,4 +79,4 @@ def test_chained_pair(kind: MemKind, ports: int, simulator: str) -> None:
     bench = Path(__file__).parent / "memtile_bench.py"
     sources = {"chained_pair.v": text}
     result = run_bench(sources, "chained_pair", bench, simulator=simulator, data=asdict(spec), seed=7)
-    assert len(result.passed) == 10
+    assert len(result.passed) == 11

@@ -13,7 +13,7 @@ from compiler.bind.automatic_copies import choose_copies
 from compiler.bind.design import Design
 from compiler.ir.expr import Load, Read, Store, postorder
 from compiler.ir.memory_bounds import without_assertions
-from compiler.ir.program import Program
+from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float
 from compiler.passes.normalize.distinct_names import rename_clashing_statements
 from compiler.passes.registry import register_passes
@@ -54,8 +54,8 @@ def target(name: str) -> Any:
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
-    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES`, assertions if `TRAPS` is not
-    False), and what it raises.
+    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES` or if its `memory_refusal` names none,
+    assertions if `TRAPS` is not False), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """
@@ -145,14 +145,24 @@ def _check_integers(program: Program, target_name: str) -> None:
 
 
 def _check_accesses(program: Program, target_name: str) -> None:
-    """Raise `TargetError` for the first statement that accesses an array at places that depend on data."""
+    """Raise `TargetError` for the first statement that accesses an array at places that depend on data, as far as the
+    target does not look them up in tables that it fills."""
+    found = getattr(target(target_name), "memory_refusal", _first_indexed)(program)
+    if found is not None:
+        statement, what, reason = found
+        able = ", ".join(name for name in TARGETS if getattr(target(name), "MEMORIES", False))
+        raise TargetError(f"{statement.label()} {what}: target {target_name} {reason}; with others: {able}; or "
+                          f"{_EVERY_INDEX}")
+
+
+def _first_indexed(program: Program) -> tuple[Statement, str, str] | None:
+    """The first access at a place that depends on data: the statement, what it does, and why that is refused."""
     for statement in program.statements:
         for node in postorder(statement.value):
             if isinstance(node, Load | Store) and any(isinstance(part, Read) for part in postorder(node.index)):
-                able = ", ".join(name for name in TARGETS if getattr(target(name), "MEMORIES", False))
                 verb, array = "reads" if isinstance(node, Load) else "writes", program.memory(node.memory).label
-                raise TargetError(f"{statement.label()} {verb} '{array}' at a place that depends on data: target "
-                                  f"{target_name} has affine addresses only; with others: {able}; or {_EVERY_INDEX}")
+                return statement, f"{verb} '{array}' at a place that depends on data", "has affine addresses only"
+    return None
 
 
 def _described(target_name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:

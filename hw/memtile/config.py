@@ -90,7 +90,7 @@ class PubConfig:
     tile's capacity equal it. None: no chaining, those bits are ignored.
     `contents`: words that the SRAM holds at the start, from word address 0 on.
     `rom`: `data_in[0]` is a word address in every cycle, `data_out[0]` follows `MemTileSpec.ROM_LATENCY` cycles
-    later; no port may be used then.
+    later; no port may be used then but inputs from 1 on, which fill the memory before.
     """
 
     inputs: tuple[PubInput | None, ...] = ()
@@ -166,8 +166,8 @@ def _check_mode(config: Config, spec: MemTileSpec) -> None:
     for name, ports, limit in (("inputs", config.inputs, spec.inputs), ("outputs", config.outputs, spec.outputs)):
         if len(ports) > limit:
             raise ConfigurationError(f"{len(ports)} {name} for a memory tile with {limit}")
-    if config.rom and (any(config.inputs) or any(config.outputs)):
-        raise ConfigurationError("ROM mode leaves no SRAM port for the memory tile's inputs and outputs")
+    if config.rom and (any(config.inputs[:1]) or any(config.outputs)):
+        raise ConfigurationError("ROM mode takes input 0 and the outputs of the memory tile")
     if config.chain_id is not None and not 0 <= config.chain_id < 1 << spec.chain_bits:
         raise ConfigurationError(f"chain_id {config.chain_id} is not in 0..{(1 << spec.chain_bits) - 1}")
     if config.chain_id is None and any(port is not None and port.chained for port in config.outputs):

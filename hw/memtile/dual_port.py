@@ -69,7 +69,8 @@ class DualPortBuffer(MemCore):
     The SRAM access of a read is in c - 1 and sees the write of that cycle, so that the SRAM's output does not drive
     the routing network: read controllers run one cycle ahead of their configuration (`MemTileSpec.read_ahead`).
 
-    ROM mode: `data_in[0]` in c is a word address, its word is on `data_out[0]` in c + 3.
+    ROM mode: `data_in[0]` in c is a word address, its word, as after writes up to c, is on `data_out[0]` in c + 3.
+    Other inputs than 0 may fill the memory before.
 
     In one cycle only one write and one read controller may fire; if more do, the lowest-numbered does its access,
     the others lose theirs, and `conflict` is set until `flush`.

@@ -148,8 +148,9 @@ class WideFetchBuffer(MemCore):
       cycle after the next read. A chained output takes `chain_in[o]` of cycle c if the block is not this tile's. A
       passing output takes `chain_in[o]` of every cycle c in which read o does not fire.
 
-    ROM mode: `data_in[0]` in c is a word address, its word goes through block 0 of the transpose buffer and is on
-    `data_out[0]` in c + 3.
+    ROM mode: `data_in[0]` in c is a word address, its word, as after stores up to c - 1, goes through block 0 of the
+    transpose buffer and is on `data_out[0]` in c + 3. Where a store fires in c, nothing is looked up: other inputs than
+    0 may fill the memory before.
 
     In one cycle only one of store and fetch controllers may fire; if more do, the first in the order store 0,
     store 1, fetch 0, fetch 1 does its access, the others lose theirs, and `conflict` is set until `flush`.
@@ -224,8 +225,9 @@ class WideFetchBuffer(MemCore):
             ]
         with m.Else():
             word_address = self.data_in[0][self._lane_bits :]
+            looks_up = rom & ~Cat(fires[: len(stores)]).any()
             m.d.comb += [
-                sram.address.eq(Mux(rom, word_address, address)),
+                sram.address.eq(Mux(looks_up, word_address, address)),
                 sram.write.eq((self.en & store).replicate(lane_count)),
                 sram.write_data.eq(wide),
                 sram.read.eq(self.en & (rom | Cat(grants[len(stores) :]).any())),

@@ -26,6 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from tests.fuzz.programs import (  # noqa: E402
     FRONT_END,
+    GENERATORS,
     MODELS,
     NAME,
     Job,
@@ -33,6 +34,7 @@ from tests.fuzz.programs import (  # noqa: E402
     case_of,
     check,
     draw,
+    generator_name,
     is_same_failure,
     options_of,
     text_of,
@@ -59,9 +61,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Search:
-    """How to search: on which targets, until when, which share of programs in RTL, processor seconds for each."""
+    """How to search: on which targets, by which generators, until when, which share of programs in RTL, processor
+    seconds for each."""
 
     targets: tuple[str, ...] = tuple(MODELS)
+    generators: tuple[str, ...] = tuple(GENERATORS)
     end: float = math.inf
     rtl: float = 0.02
     seconds: float = 20.0
@@ -97,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="first seed (default: from the clock)")
     parser.add_argument("--target", action="append", choices=list(MODELS), help="only this one (repeat)")
+    parser.add_argument("--generator", action="append", choices=list(GENERATORS), help="only its programs (repeat)")
     parser.add_argument("--rtl", type=float, default=0.02, metavar="SHARE",
                         help="of programs that both RTL simulators run (default: %(default)s)")
     parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS",
@@ -125,8 +130,9 @@ def _count(tally: Tally, found: Found) -> None:
 def _results(executor: Executor, options: argparse.Namespace, tally: Tally) -> Iterator[Found]:
     """What jobs found, until the time is over; batches of programs stop then, too."""
     end = time.time() + 60 * options.minutes
-    search = Search(tuple(options.target or MODELS), end, options.rtl, options.limit)
-    properties = not (options.target or options.no_properties)
+    search = Search(tuple(options.target or MODELS), tuple(options.generator or GENERATORS), end, options.rtl,
+                    options.limit)
+    properties = not (options.target or options.generator or options.no_properties)
     pending: set[Future[Any]] = set()
     number = 0
     while time.time() < end or pending:
@@ -144,7 +150,7 @@ def _results(executor: Executor, options: argparse.Namespace, tally: Tally) -> I
 def search_programs(first: int, search: Search) -> Found:
     """The programs of a batch of seeds, as far as they are begun before the end."""
     found = Found()
-    for seed in range(first, first + _BATCH):
+    for seed in (seed for seed in range(first, first + _BATCH) if generator_name(seed) in search.generators):
         if time.time() >= search.end:
             break
         _search_program(seed, search, found)

@@ -26,6 +26,7 @@ from random_kernels import kernel_function
 from random_language import language_function
 from random_nests import nest_function
 from random_orders import order_function
+from random_tables import table_function
 from random_target_options import rtl_options, target_options
 from random_triangles import random_triangle
 
@@ -66,6 +67,7 @@ GENERATORS: Mapping[str, Generator] = {
     "control": Generator(control_function, 2),
     "statements": Generator(lambda random, name: random_function(random, name).text, 1),
     "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
+    "tables": Generator(table_function, 2),
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga")),
     "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga")),

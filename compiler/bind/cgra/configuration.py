@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.bands import LEAST_LINES, Bands
+from compiler.bind.cgra.filled_tables import FILL_PORT, fill_of, plan_filled
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.memories import PortContention, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
@@ -82,6 +83,9 @@ def _cores(application: Application, physical: Physical, spec: FabricSpec) -> Ma
     program = schedule.staged.program
     for name, table in application.roms.items():
         cores[name] = _rom(program.table(table), spec)
+    for name, memory in application.filled.items():
+        shift = physical.retiming.times[Pin(name, f"in{FILL_PORT}")]
+        cores[name] = plan_filled(schedule.statements[fill_of(program, memory).name], shift, spec.mem)
     return cores
 
 

@@ -20,7 +20,7 @@ from compiler.bind.cgra.operands import Constant, Operand, Signal
 from compiler.bind.cgra.peephole import Unit, simplify, without_unused
 from compiler.bind.interning import interned
 from compiler.bind.sums import MASK, WIDTH, flatten_sum
-from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Lookup, Read, children, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, children, postorder
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, Int, Type
@@ -51,8 +51,8 @@ class ExpressionSelector:
     `reads` are the operands that the statement's reads deliver; a value in one of the pins `carried`, which carry what
     the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written.
     `cycles`: how long the program runs; where this shortens it noticeably, a long sum becomes a sum of shorter ones,
-    for a few more units. None: it never does. After `result` has been called, `pes`, `roms` and `edges` hold what it
-    took.
+    for a few more units. None: it never does. After `result` has been called, `pes`, `roms` (each with its table or
+    memory) and `edges` hold what it took.
     """
 
     def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec,
@@ -111,6 +111,8 @@ class ExpressionSelector:
                 return self._cast(arg, type_)
             case Lookup(table, index, type_):
                 return self._as_stored(self._lookup(table, self._word(index)), type_)
+            case Load(memory, index, _, type_):
+                return self._as_stored(self._lookup(memory, self._word(index)), type_)
             case Iterator(name):
                 raise self._fail(f"uses the value of iterator '{name}', which no stream of the array carries")
             case Apply():

@@ -12,11 +12,19 @@ from compiler.bind.buffers.taps import REGISTER_GAP, TapGroup, group_taps
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer, extract_buffers
 from compiler.bind.buffers.wide_fetch import NestError
 from compiler.bind.cgra.addresses import AddressUnits
+from compiler.bind.cgra.filled_tables import (
+    FILL_PORT,
+    fill_delay,
+    fill_of,
+    require_fillable,
+    token_reads,
+    with_stored_word,
+)
 from compiler.bind.cgra.instruction_selection import ExpressionSelector
 from compiler.bind.cgra.legalize_arrays import without_words
 from compiler.bind.cgra.local_feedback import LocalFeedback, fold_feedback
 from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
-from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, StreamIn, StreamOut
+from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, SkewBound, StreamIn, StreamOut
 from compiler.bind.cgra.operand_multiplexing import Group, SharedUnits
 from compiler.bind.cgra.operands import Operand, Signal
 from compiler.bind.cgra.predicate_tables import PredicateTable, control_pattern, control_table
@@ -62,7 +70,8 @@ class Application:
     `results`: stream of each statement's values. `reads`: stream that each read (statement, number) sees.
     `delivered`: stream in which a dependence, by its key, brings values to the statement that has units of its own.
     `streams_in` and `streams_out`: stream unit of each main-memory array. `roms`: table of each ROM tile. `controls`:
-    what each control tile plays. `addresses`: the units that compute addresses.
+    what each control tile plays. `filled`: memory of each tile that a statement fills. `addresses`: the units that
+    compute addresses.
     `shared`: what statements share. `units`: number of processing elements that compute each statement's values.
     `infeasible`: what no configuration of memories can do, as messages. `registers`: words of shift registers that the
     taps need.
@@ -78,6 +87,7 @@ class Application:
     streams_in: dict[str, str]
     streams_out: dict[str, str]
     roms: dict[str, str]
+    filled: dict[str, str]
     controls: dict[str, PredicateTable]
     addresses: AddressUnits
     shared: list[SharedUse] = field(default_factory=list)
@@ -101,6 +111,8 @@ _LATENCY = 4096
 """Cycles that the run may take beyond its tiles."""
 _WAY_BACK, _WAY_THROUGH = 24, 4
 """Estimates of the cycles from a result through a memory and a merge to where it goes on, and through an operation."""
+_NO_WORD = Signal(Pin("", ""), Kind.BIT)
+"""Stands for what is only waited for."""
 _NEAR = 16
 """Cycles by which a control stream may be later than one that is there already."""
 
@@ -120,6 +132,7 @@ class _Builder:
     streams_in: dict[str, str] = field(default_factory=dict)
     streams_out: dict[str, str] = field(default_factory=dict)
     roms: dict[str, str] = field(default_factory=dict)
+    filled: dict[str, str] = field(default_factory=dict)
     controls: dict[str, PredicateTable] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     infeasible: list[str] = field(default_factory=list)
@@ -152,16 +165,17 @@ class _Builder:
         return {name: node for name, node in self.nodes.items() if name not in silent}
 
     def add_statement(self, statement: Statement) -> None:
+        statement, tokens = with_stored_word(statement), token_reads(statement)
         group = self.shared.group(statement.name)
         if group is not None:
             if statement.name not in self.results:
                 self._add_group(group)
             return
-        for k in range(len(statement.reads)):
+        for k in (k for k in range(len(statement.reads)) if k not in tokens):
             self._merge(statement, k)
             if (statement.name, k) not in self.reads:
                 self.reads[statement.name, k] = self._later(statement, k)
-        operands = [self.reads[statement.name, k] for k in range(len(statement.reads))]
+        operands = [self.reads.get((statement.name, k), _NO_WORD) for k in range(len(statement.reads))]
         self._cover(statement, operands)
 
     def _add_group(self, group: Group) -> None:
@@ -197,10 +211,24 @@ class _Builder:
         self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)
         for name, (node, table) in coverer.roms.items():
-            depth = self.allocator.stock.take_for(len(self._tables[table]))
-            self.nodes[name], self.roms[name] = self.allocator.node(node.name, depth), table
+            words = len(self._tables[table]) if table in self._tables else self._filled_words(name, table, statement)
+            self.nodes[name] = self.allocator.node(node.name, self.allocator.stock.take_for(words))
+            (self.roms if table in self._tables else self.filled)[name] = table
         self.edges += coverer.edges
         self.allocator.separations += coverer.separations
+
+    def _filled_words(self, name: str, memory: str, statement: Statement) -> int:
+        """Have the words of a memory fill the tile `name` before `statement` looks them up; how many there are."""
+        program = self.schedule.staged.program
+        fill, words = fill_of(program, memory), program.memory(memory).words
+        entry = self.schedule.statements[fill.name]
+        require_fillable(fill, entry, words, self.mem)
+        source, pin = self.results[fill.name], Pin(name, f"in{FILL_PORT}")
+        self.edges.append(Edge(source.pin, pin, "word", source.distance))
+        apart = self.schedule.statements[statement.name].offset - entry.last
+        late = fill_delay(entry, self.mem) - apart + self.mem.ROM_LATENCY
+        self.allocator.separations.append(SkewBound(Pin(name, "out0"), pin, late, UNLIMITED))
+        return words
 
     def add_output(self, array: str, statement: str) -> None:
         name = f"out_{array}"
@@ -392,7 +420,7 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     staged, program = schedule.staged, schedule.staged.program
     _check_arrays(program)
     _check_tables(program, mem)
-    buffers = {b.writer.statement: b for b in extract_buffers(schedule)}
+    buffers = {b.writer.statement: b for b in _word_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
     allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings, memories)
     shares = SharedUnits(schedule, list(buffers.values()), allocator)
@@ -418,8 +446,17 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     local = fold_feedback(netlist, {signal.pin for signal in builder.results.values()})
     return Application(schedule, local.netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,
                        builder.results, _local_reads(builder, local), builder.streams_in, builder.streams_out,
-                       builder.roms, builder.controls, builder.allocator.addresses, uses, builder.units,
+                       builder.roms, builder.filled, builder.controls, builder.allocator.addresses, uses, builder.units,
                        builder.infeasible, builder.delivered)
+
+
+def _word_buffers(schedule: Schedule) -> Iterator[UnifiedBuffer]:
+    """The buffers of values that are words; others are only waited for."""
+    tokens = {s.name: token_reads(s) for s in schedule.staged.program.statements}
+    for buffer in extract_buffers(schedule):
+        readers = tuple(reader for reader in buffer.readers if reader.read not in tokens[reader.statement])
+        if readers:
+            yield replace(buffer, readers=readers)
 
 
 def _local_reads(builder: _Builder, local: LocalFeedback) -> dict[tuple[str, int], Signal]:

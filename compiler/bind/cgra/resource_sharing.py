@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compiler.bind.cgra.instruction_selection import CoverError, ExpressionSelector
 from compiler.bind.cgra.operand_multiplexing import Group
+from compiler.ir.expr import memories_used
 from compiler.ir.isomorphism import first_difference
 from compiler.ir.program import Program, Statement
 from compiler.sched.static.schedule import Schedule
@@ -42,7 +43,7 @@ def _alike(program: Program, mem: MemTileSpec) -> list[list[str]]:
     taken = {name for group in program.shared for name in group}
     classes: list[list[Statement]] = []
     for statement in program.statements:
-        if statement.name in taken or not units_of(program, statement, mem):
+        if statement.name in taken or memories_used(statement.value) or not units_of(program, statement, mem):
             continue
         same = next((c for c in classes if first_difference(c[0], statement) is None), None)
         if same is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from compiler.bind.cgra.budget import Budget
 from compiler.bind.cgra.candidate import Candidate
 from compiler.bind.cgra.design import CgraDesign
+from compiler.bind.cgra.filled_tables import refusal as memory_refusal
 from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.remedies import REMEDIED, with_remedy
 from compiler.bind.cgra.search_space import ArraySpace
@@ -16,7 +17,7 @@ from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
 from compiler.sched.static.schedule import Schedule
 
-__all__ = ["PLACE", "Options", "compile_program", "schedule_of"]
+__all__ = ["PLACE", "Options", "compile_program", "memory_refusal", "schedule_of"]
 
 PLACE = "the array"
 """What results call the target."""

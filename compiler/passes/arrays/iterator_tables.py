@@ -14,8 +14,9 @@ import islpy as isl
 import numpy as np
 
 from compiler.ir import expr
+from compiler.ir.affine_index import affine_index
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Cast, Expr, Read, children, iterators_needed, postorder, with_children
+from compiler.ir.expr import Cast, Expr, Read, Store, children, iterators_needed, postorder, with_children
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement, Table
 from compiler.ir.types import Int, Type
@@ -87,7 +88,7 @@ def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[
     seen = {id(statement.value)}
     for node in reversed(nodes):  # what is inside a part is not seen
         if id(node) in seen - wanted:
-            seen.update(id(child) for child in children(node))
+            seen.update(id(child) for child in _computed(statement, node))
     found: dict[tuple[tuple[str, ...], Type], list[Expr]] = {}
     for node in nodes:
         names = needs[id(node)]
@@ -97,6 +98,12 @@ def _parts(statement: Statement, of_width: Callable[[int], bool]) -> dict[tuple[
             if node not in same:
                 same.append(node)
     return found
+
+
+def _computed(statement: Statement, node: Expr) -> tuple[Expr, ...]:
+    """The subexpressions of a node that are computed: an affine address of a store comes from a controller."""
+    affine = isinstance(node, Store) and affine_index(statement, node.index) is not None
+    return children(node)[1:] if affine else children(node)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.sched.verify.errors import ValidationError
+from compiler.sched.verify.samples import SampleWords
 
 __all__ = ["check_word_arrays"]
 
@@ -91,7 +92,7 @@ def _check_values(words: SplitArrays, old: Statement, parts: list[Statement]) ->
     steps = {name: points[:, k] for k, name in enumerate(old.iterators)}
     mask = (1 << words.width) - 1
     value, tables = wrap_lookups(old.value, words.before.tables)
-    whole = evaluate(value, lambda k: _held(columns[k], types[k]), steps, tables)
+    whole = evaluate(value, lambda k: _held(columns[k], types[k]), steps, tables, SampleWords(words.before))
     for number, part in enumerate(parts):
         operands = []
         for read in part.reads:
@@ -99,7 +100,8 @@ def _check_values(words: SplitArrays, old: Statement, parts: list[Statement]) ->
             assert origin is not None
             column = columns[origin]
             operands.append(column if half is None else (column >> (half * words.width)) & mask)
-        found = evaluate(wrap_lookups(part.value, words.after.tables)[0], operands.__getitem__, steps, tables)
+        found = evaluate(wrap_lookups(part.value, words.after.tables)[0], operands.__getitem__, steps, tables,
+                         SampleWords(words.after))
         wanted = np.asarray(whole, dtype=object)
         wanted = wanted if len(parts) == 1 else (wanted >> (number * words.width)) & mask
         wanted, found = np.broadcast_arrays(wanted, np.asarray(found, dtype=object))

@@ -54,6 +54,13 @@ class Claims:
         signal = self.application.reads.get((statement, index))
         return None if signal is None else self.origin(signal.pin)
 
+    @cached_property
+    def held(self) -> dict[CoreOutput, str]:
+        """The memory whose words a tile looks up, by its output."""
+        sites = {name: self.physical.placement[name] for name in self.application.filled}
+        return {CoreOutput(sites[name].row, sites[name].column, "out0"): memory
+                for name, memory in self.application.filled.items()}
+
     def lag(self, statement: str, index: int) -> int:
         """Cycles from the word of a read to the result that is computed from it."""
         return self._shift(self.application.results[statement]) - self._shift(self.application.reads[statement, index])

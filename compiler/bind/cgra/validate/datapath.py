@@ -45,7 +45,8 @@ Found = tuple[Evaluator, Kind]
 class Datapath:
     """The units between the result of `statement` at `root` and the outputs in `stops`, which carry its reads.
 
-    `leaves`, `units` and the contents of its `roms` are there after construction. Raises `ValidationError` for
+    `held`: what memories that are filled hold, as claimed. `leaves`, `units`, the contents of its `roms` and the leaves
+    that are words of memories that are `filled` are there after construction. Raises `ValidationError` for
     anything else that feeds it, and for units that are off.
     """
 
@@ -53,9 +54,11 @@ class Datapath:
     fabric: Fabric
     root: Origin
     stops: frozenset[Origin]
+    held: Mapping[CoreOutput, np.ndarray] = field(default_factory=dict)
     leaves: dict[Leaf, None] = field(default_factory=dict)
     units: set[Origin] = field(default_factory=set)
     roms: dict[CoreOutput, np.ndarray] = field(default_factory=dict)
+    filled: dict[Leaf, CoreOutput] = field(default_factory=dict)
     _known: dict[Leaf, Found] = field(default_factory=dict)
     _path: list[Origin] = field(default_factory=list)
 
@@ -128,8 +131,15 @@ class Datapath:
         spec = self.fabric.spec.mem_at(unit.column)
         address = self._operand(unit, "in0", lag + spec.ROM_LATENCY, Kind.WORD)
         table = np.zeros(spec.capacity_words, dtype=np.int64)
-        table[: len(config.contents)] = config.contents
-        self.roms[unit] = table
+        if any(config.inputs):
+            words = self.held.get(unit)
+            if words is None:
+                raise self._fail(f"{unit} looks words up in a memory that holds no table")
+            table[: len(words)] = words & ((1 << self.fabric.spec.width) - 1)
+            self.filled[Leaf(unit, lag)] = unit
+        else:
+            table[: len(config.contents)] = config.contents
+            self.roms[unit] = table
         return (lambda vectors: table[address(vectors) % len(table)]), Kind.WORD
 
 

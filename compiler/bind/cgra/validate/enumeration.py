@@ -92,8 +92,12 @@ class Enumeration:
         good = timed & named & self._right(origin, source, when[:, 0], values)
         return None if good.all() else tuple(points[int(np.argmin(good))].tolist())
 
+    def right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """By query: whether `origin` shows in this cycle the value of `source` with these coordinates."""
+        return self._right(origin, source, cycles, values)
+
     def _right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """By query: whether `origin` shows the value with these coordinates in this cycle."""
+        """See `right`."""
         if self._is_result(origin, source):
             defined, expected = values_at(self.visible(source.name), values)
             return defined & (expected[:, 0] == cycles)

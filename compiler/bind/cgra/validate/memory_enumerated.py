@@ -82,6 +82,23 @@ class MemoryNumbers:
         wide = _pick(self._places(self._addresses(port.fetch, 0, f"fetch{output}"), port)[0], fetch)
         return known & (fetch >= 0), table[wide * self.spec.fetch_width + word % self.spec.fetch_width]
 
+    def filled(self, words: np.ndarray) -> tuple[int, np.ndarray, np.ndarray, int]:
+        """Of a memory with one input in use: the input, by word address whether it is stored and the cycle in which
+        what is stored last was at the input, and the cycle of the last store, or -1."""
+        port = next((k for k, source in enumerate(self.config.inputs) if source is not None), None)
+        zero = np.zeros(len(words), dtype=np.int64)
+        if port is None:
+            return 0, zero != 0, zero, -1
+        source = self.config.inputs[port]
+        places, times, _, _ = self._writes
+        end = int(times.max(initial=-1))
+        width = self.spec.fetch_width if isinstance(source, PubInput) else 1
+        store = last_write(words // width, np.full(len(words), end), places, times)
+        if not isinstance(source, PubInput):
+            return port, store >= 0, _pick(times, store), end
+        write = np.where(store >= 0, self._aggregated(port, source, np.maximum(store, 0), words % width), -1)
+        return port, write >= 0, _pick(source.write.times(), write), end
+
     def _event(self, nest: AffineNest, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The read event whose word an output shows in each of these cycles: the last one before; if there is one."""
         event = np.searchsorted(nest.times(), visible - 1, side="right") - 1

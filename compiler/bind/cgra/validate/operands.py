@@ -10,6 +10,7 @@ from compiler.ir.evaluate import TableIndexError, evaluate
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int, Type
 from compiler.sched.verify import ValidationError
+from compiler.sched.verify.samples import SampleWords
 
 __all__ = ["expected_values"]
 
@@ -19,8 +20,9 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
     """The expression's values, and the operands, on those vectors that look nothing up outside a table.
 
     `vectors` holds one column per class of reads, in the narrowest of their types; each read has the same word in its
-    own type. Raises `ValidationError` if no vector stays within the tables.
+    own type. Memories hold `SampleWords`. Raises `ValidationError` if no vector stays within the tables.
     """
+    memories = SampleWords(program)
     tables = {table.name: table for table in program.tables}
     types = [program.array(read.array).type for read in statement.reads]
     keep = {k: v.astype(object) if _wide(types[k]) else v for k, v in vectors.items()}
@@ -32,7 +34,7 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
     while True:
         try:
             chosen = keep
-            result = evaluate(statement.value, lambda k, chosen=chosen: read(chosen, k), {}, tables)
+            result = evaluate(statement.value, lambda k, chosen=chosen: read(chosen, k), {}, tables, memories)
             return keep, np.asarray(result).astype(object if result.dtype == object else np.int64)
         except TableIndexError as error:
             keep = {k: np.delete(v, error.positions) for k, v in keep.items()}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
+import numpy as np
 
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.place_and_route import Physical
@@ -16,10 +17,13 @@ from compiler.bind.cgra.validate.datapath import Datapath, Leaf, require_same_va
 from compiler.bind.cgra.validate.enumeration import Enumeration
 from compiler.bind.cgra.validate.equivalent_reads import same_origins, same_values
 from compiler.bind.cgra.validate.fabric import Fabric, Origin
+from compiler.bind.cgra.validate.filled import filled_tables, stored_words
 from compiler.bind.cgra.validate.memory import MemoryProof
+from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers
 from compiler.ir.program import Array, Program, Statement
 from compiler.sched.verify import Difference, Origins, Source, ValidationError, difference, final_origins, read_origins
 from compiler.sched.verify.relations import coordinates, corner_points
+from compiler.sched.verify.samples import SampleWords
 from hw.fabric.config import ArrayConfig
 from hw.fabric.driver import RunPlan
 from hw.fabric.routing import CoreOutput, StreamSource
@@ -100,6 +104,7 @@ class Proof:
         self._visible: dict[str, isl.Map] = {}
         self._wanted: list[str] = []
         self._banks: dict[int, BankProof] = {}
+        self._filled = filled_tables(self.program)
         self._memories: dict[tuple[int, int], MemoryProof | AddressedProof] = {}
         self._enumeration = Enumeration(self.fabric, self.claims, self._banks, self._memories,
                                         lambda name: self._cycles(self.program.statement(name)))
@@ -210,10 +215,10 @@ class Proof:
 
     def _prove_statement(self, statement: Statement) -> None:
         """The unit that is claimed to carry a statement's values does."""
-        claims, name = self.claims, statement.name
+        statement, claims, name = stored_words(statement), self.claims, statement.name
         numbers = range(len(statement.reads))
         pins = {k: pin for k in numbers if (pin := claims.read(name, k)) is not None}
-        datapath = Datapath(statement, self.fabric, claims.result(name), frozenset(pins.values()))
+        datapath = Datapath(statement, self.fabric, claims.result(name), frozenset(pins.values()), self._held())
         sees = {leaf: self._seen(name, pins, leaf) for leaf in datapath.leaves}
         origins = {k: read_origins(self.program, statement, k) for k in numbers}
         for leaf, reads in sees.items():
@@ -221,10 +226,38 @@ class Proof:
                 if not any(same_origins(origins[k], origins[j]) for j in reads[:place]):
                     self._prove_leaf(statement, leaf, k, origins[k])
         require_tables(self.program, datapath)
+        for leaf in datapath.filled:
+            self._prove_filled(statement, leaf)
         classes = same_values(self.program, origins, sees.values())
         first = {leaf: reads[0] for leaf, reads in sees.items()}
         self.report.vectors += require_same_value(self.program, datapath, first, classes)
         self.report.units += len(datapath.units)
+
+    def _held(self) -> dict[CoreOutput, np.ndarray]:
+        """What memories hold that are filled, as samples."""
+        words = SampleWords(self.program).words
+        return {unit: words[memory] for unit, memory in self.claims.held.items()}
+
+    def _prove_filled(self, statement: Statement, leaf: Leaf) -> None:
+        """A memory in which `statement` looks words up holds them from the first one on."""
+        unit = leaf.origin
+        assert isinstance(unit, CoreOutput)
+        memory, core = self.claims.held[unit], self.fabric.tile(unit.row, unit.column).core
+        table, spec = self._filled.get(memory), self.spec.mem_at(unit.column)
+        if table is None or not isinstance(core, PubConfig | DualPortConfig):
+            raise ValidationError(f"{statement}: no statement fills memory '{memory}'")
+        table.require_before(self.program, statement)
+        first = self._cycles(statement).range().dim_min_val(0).to_python() - leaf.lag - spec.ROM_LATENCY
+        port, cycles = table.cycles(MemoryNumbers(core, spec), first)
+        arrival = self.fabric.arrival(unit.row, unit.column, f"in{port}")
+        self._cycles(table.statement)
+        right = self._enumeration.right(arrival.origin, Source(table.statement.name, computed=True),
+                                        cycles - arrival.lag, table.instances[table.known])
+        if not right.all():
+            word = int(np.flatnonzero(table.known)[np.argmin(right)])
+            raise ValidationError(f"{statement} looks up '{table.memory.label}', but word {word} in its memory tile "
+                                  f"at ({unit.row}, {unit.column}) is not what {table.statement} stores")
+        self.report.memory_outputs += 1
 
     def _seen(self, name: str, pins: Mapping[int, Origin], leaf: Leaf) -> list[int]:
         """The reads of a statement that a leaf is. It is several only if a closed guard leaves open what some deliver:
