@@ -27,7 +27,8 @@ def table_function(draw: Random, name: str) -> str:
     value = _value(draw, sizes, index, 2)
     body = f"for (int i = 0; i < {trips}; i++) y{index} = {value};"
     loops.append(f"    for (int k = 0; k < 2; k++) {body}" if outer else f"    {body}")
-    head = [f"const {draw.choice(_TYPES[:4])} x{place}", "const short z[32]", *inputs, f"{draw.choice(_TYPES)} y{place}"]
+    x, y = draw.choice(_TYPES[:4]), draw.choice(_TYPES)
+    head = [f"const {x} x{place}", "const short z[32]", *inputs, f"{y} y{place}"]
     lines = [f"void {name}({', '.join(head)}) {{", *locals_, "#pragma scop", *loops, "#pragma endscop", "}"]
     return "\n".join(lines) + "\n"
 

@@ -71,6 +71,7 @@ def test_a_table_that_is_filled_wrongly_is_caught(memory: str, damage: str) -> N
     good = _mapping(memory)
     good.validate()
     (place, core), = ((place, core) for place, core in memories(good) if core.rom)
+    assert core.inputs[1] is not None
     roles = ("write", "store") if isinstance(core.inputs[1], PubInput) else ("write",)
     for role in roles:
         if role == "store" and damage == "later":

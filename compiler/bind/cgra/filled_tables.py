@@ -199,7 +199,7 @@ def require_fillable(statement: Statement, entry: StatementSchedule, words: int,
 def _levels(entry: StatementSchedule) -> list[tuple[int, int]]:
     """Trips and cycles of the loops, innermost first, neighbours as one where their iterations are evenly spaced."""
     levels: list[tuple[int, int]] = []
-    for name in reversed(entry.trips):
+    for name in reversed(list(entry.trips)):
         count, stride = entry.trips[name], entry.strides[name]
         if count == 1:
             continue
