@@ -93,11 +93,11 @@ def tight(kind: str, count: int = 64) -> Pattern:
     delay = 15 if kind == "pub" else 1
     if kind == "pub":
         sink = PubInput(stream(count, 1, 0, (1, 0)), stream(count // 4, 4, 8, (1, 0), (1, 0)), **region)
-        source = PubOutput(stream(count // 4, 4, 9, (1, 0), (1, 0)), stream(count, 1, delay, (1, 0)), **region)
+        source = PubOutput(stream(count // 4, 4, 9, (1, 0), (1, 0)), stream(count, 1, delay, (1, 0)), **region)  # pyright: ignore[reportArgumentType]
         config: Config = PubConfig((sink,), (None, source))
     else:
         sink = DualPortInput(stream(count, 1, 0, (1, 0)), **region)
-        config = DualPortConfig((sink,), (None, DualPortOutput(stream(count, 1, delay, (1, 0)), **region)))
+        config = DualPortConfig((sink,), (None, DualPortOutput(stream(count, 1, delay, (1, 0)), **region)))  # pyright: ignore[reportArgumentType]
     data = words(count + 24, 9)
     return Pattern(config, data, {1: delayed(data[0], count, 1, 0, delay)})
 
@@ -138,7 +138,7 @@ def shared(kind: str, count: int = 96) -> Pattern:
         regions = ((0x00, 0x1F), (0x20, 0x0F))
     inputs = [replace(port, base=base, mask=mask) for port, (base, mask) in zip(inputs, regions, strict=True)]
     outputs = [replace(port, base=base, mask=mask) for port, (base, mask) in zip(outputs, regions, strict=True)]
-    config = (PubConfig if kind == "pub" else DualPortConfig)(tuple(inputs), tuple(outputs))
+    config = (PubConfig if kind == "pub" else DualPortConfig)(tuple(inputs), tuple(outputs))  # pyright: ignore[reportArgumentType]
     data = words(time * count + 48, 3)
     expected = {n: delayed(data[n], count, time, first[n], delays[n]) for n in (0, 1)}
     return Pattern(config, data, expected)
@@ -231,7 +231,7 @@ def random_config(rng: random.Random, spec: MemTileSpec) -> Config:
     pub = spec.kind == "pub"
     chain_id = rng.choice((None, 0, 1))
     inputs = [
-        PubInput(*nests(i, "write", "store"), **region()) if pub else DualPortInput(*nests(i, "write"), **region())
+        PubInput(*nests(i, "write", "store"), **region()) if pub else DualPortInput(*nests(i, "write"), **region())  # pyright: ignore[reportArgumentType]
         for i in range(spec.inputs)
         if rng.random() < 0.8
     ]
@@ -239,6 +239,6 @@ def random_config(rng: random.Random, spec: MemTileSpec) -> Config:
     for o in range(spec.outputs):
         rest = {**region(), "chained": chain_id is not None and rng.random() < 0.7, "passing": rng.random() < 0.4}
         fetch_read = nests(o, "fetch", "read") if pub else nests(o, "read")
-        outputs.append(PubOutput(*fetch_read, **rest) if pub else DualPortOutput(*fetch_read, **rest))
+        outputs.append(PubOutput(*fetch_read, **rest) if pub else DualPortOutput(*fetch_read, **rest))  # pyright: ignore[reportArgumentType]
     contents = tuple(int(word) for word in words(1024, rng.randrange(999), 1)[0])
-    return (PubConfig if pub else DualPortConfig)(tuple(inputs), tuple(outputs), chain_id, contents)
+    return (PubConfig if pub else DualPortConfig)(tuple(inputs), tuple(outputs), chain_id, contents)  # pyright: ignore[reportArgumentType]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from addressed_nests import A, B, T, X, gather, histogram
 from c_targets import require_gcc_results, simulated
-from irregular_programs import DATA, INTEGERS, case_of, design_of, program_of
-from random_data import function_data
+from irregular_programs import DATA, INTEGERS, case_of, design_of
 
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
@@ -50,29 +49,6 @@ def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
     run = design_of(name, "vector").simulate(inputs, simulator, seed=3, stall=STALLS)
     for array, values in run.outputs.items():
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
-
-
-TABLES = """void f(const unsigned char x[20], const short s[14], const unsigned char t[2][32], short y[20]) {
-#pragma scop
-    for (int i = 0; i < 20; i++) y[i] = s[x[i] % 8] + s[t[x[i] >> 7][x[19 - i] & 31] & 7];
-#pragma endscop
-}"""
-
-
-@pytest.mark.parametrize("name", ["gamma_table", "two tables"])
-def test_memory_tiles_look_up_what_an_input_filled(name: str, simulator: str) -> None:
-    """Each table fills its tiles in parallel, a word in a cycle."""
-    if name == "gamma_table":
-        program, (inputs, wanted) = program_of(name), case_of(name, 6)
-    else:
-        program, inputs = parse_scop(TABLES, "f.c"), function_data(TABLES, "f", 4)
-        inputs = {array.name: inputs[array.name] for array in program.inputs}
-        wanted = interpret(program, inputs)
-    design = compiler.compile(program, target="cgra")
-    run = design.simulate(inputs, simulator, seed=3, stall=STALLS)
-    for array, values in run.outputs.items():
-        np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
-    assert run.cycles == design.predicted_cycles
 
 
 SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6]) {

@@ -57,7 +57,7 @@ class ChainedPair(Component):
         with m.If(self.en):
             m.d.sync += passed.eq(Cat(tiles[0].data_out))
         for number, (tile, chain) in enumerate(zip(tiles, (self.chain_in, passed), strict=True)):
-            m.submodules[f"tile{number}"] = tile
+            m.submodules[f"tile{number}"] = tile  # pyright: ignore[reportArgumentType]
             m.d.comb += [
                 Cat(tile.data_in).eq(self.data_in),
                 Cat(tile.chain_in).eq(chain),

@@ -61,7 +61,7 @@ def dual_port_configs(draw: st.DrawFn) -> DualPortConfig:
         return replace(drawn, time_offset=drawn.time_offset + start)
 
     sinks = tuple(DualPortInput(get(f"write{i}"), **draw(REGION)) for i in range(draw(st.integers(0, 2))))
-    sources = (None, DualPortOutput(get("read1", 1), **draw(REGION)))
+    sources = (None, DualPortOutput(get("read1", 1), **draw(REGION)))  # pyright: ignore[reportArgumentType]
     contents = tuple(draw(st.lists(st.integers(0, 65535), max_size=5)))
     return DualPortConfig(sinks, sources, draw(st.sampled_from([None, 0, 31])), contents)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compiler.bind.cgra.elastic.buffet_config import buffet_program, table_program
 from compiler.bind.cgra.elastic.initial_tokens import Starts, solve_initial_tokens
+from compiler.bind.cgra.filled_tables import FilledTableError, fill_of
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import Netlist, Pin, StreamIn, StreamOut
 from compiler.bind.cgra.place_and_route import Physical
@@ -55,6 +56,11 @@ def _programs(application: Application, physical: Physical, config: ArrayConfig,
     """Buffets by tile."""
     found: dict[tuple[int, int], CoreConfig] = {}
     held = {tile.name: tile for tile in application.memories}
+    if application.filled:
+        program = application.schedule.staged.program
+        fill = fill_of(program, next(iter(application.filled.values())))
+        raise FilledTableError(f"{fill} fills a table that data index, which buffets have no second input for; use "
+                               "--memory pub or --memory dual-port")
     for name in (*held, *application.controls, *application.roms):
         site = physical.placement[name]
         core = config.tiles[site.row, site.column].core
