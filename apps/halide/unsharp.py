@@ -31,5 +31,5 @@ def build(width: int = 64, height: int = 64) -> hl.Func:
     output[x, y, c] = hl.cast(UINT16, wide >> 8)
     for func in (grey, blur, ratio):
         func.compute_root()
-    output.bound(x, 0, width - 6).bound(y, 0, height - 6).bound(c, 0, 3)
+    output.bound(x, 0, width - 6).bound(y, 0, height - 6).bound(c, 0, 3).unroll(c)
     return output

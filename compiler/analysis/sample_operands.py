@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 
-from compiler.ir.evaluate import integer, storage, word_type
+from compiler.ir.evaluate import storage, word_type
 from compiler.ir.expr import Cast, Expr, Load, Lookup, Store, fold, with_children
-from compiler.ir.floating import decode
+from compiler.ir.floating import decode, to_words
 from compiler.ir.program import Program, Table
 from compiler.ir.types import Float, Int, Type
 
@@ -87,19 +87,25 @@ class UnknownMemories:
         self._names = [memory.name for memory in program.memories]
 
     def load(self, node: Load, index: np.ndarray, after: Sequence[np.ndarray]) -> np.ndarray:
-        """As `mixed`."""
-        value = mixed(self._names.index(node.memory), False, [index, *after])
+        """As `mixed`, of the bits of floating-point numbers."""
+        value = mixed(self._names.index(node.memory), False, [index, *_bits(node.after, after)])
         return _in_type(value, node.type)
 
     def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
               after: Sequence[np.ndarray]) -> np.ndarray:
-        """As `mixed`."""
-        result = mixed(self._names.index(node.memory), True, [index, value, enable, *after])
-        return _in_type(result, node.type)
+        """As `mixed`, of the bits of floating-point numbers."""
+        operands = [index, *_bits([node.value], [value]), enable, *_bits(node.after, after)]
+        return _in_type(mixed(self._names.index(node.memory), True, operands), node.type)
+
+
+def _bits(nodes: Sequence[Expr], values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [to_words(node.type, value) if isinstance(node.type, Float) else value
+            for node, value in zip(nodes, values, strict=True)]
 
 
 def _in_type(value: np.ndarray, type: Type) -> np.ndarray:
-    return np.asarray(integer(type).wrap(value)).astype(storage(type))
+    words = np.asarray(word_type(type).wrap(value)).astype(storage(word_type(type)))
+    return decode(type, words) if isinstance(type, Float) else words
 
 
 def wrap_lookups(value: Expr, tables: Sequence[Table]) -> tuple[Expr, dict[str, Table]]:

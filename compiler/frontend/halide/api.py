@@ -19,7 +19,7 @@ from compiler.frontend.halide.scheduling import ScheduleUse, check_use
 from compiler.frontend.halide.translate import Given, Translation, translate
 from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.program import Array, Program
-from compiler.ir.types import BIT
+from compiler.ir.types import BIT, FLOAT16
 
 __all__ = ["HalideProgram", "from_bytes", "from_pipeline", "import_halide", "load_pipeline", "one_line"]
 
@@ -165,8 +165,8 @@ def _dtype(array: Array) -> np.dtype:
 
 def _host_type(type: Number) -> np.dtype:
     """What Halide's Buffers of a type hold."""
-    if type == BIT:
-        return np.dtype(bool)
+    if type in (BIT, FLOAT16):
+        return np.dtype(bool if type == BIT else np.float16)
     dtype = type.dtype
     return np.dtype(dtype.char.translate({ord("l"): "q", ord("L"): "Q"}))  # the one 64-bit type of two that it knows
 

@@ -55,9 +55,12 @@ def _func(record: Record) -> Func:
         raise PipelineError(f"the serialised pipeline is damaged: Func '{record.name}' has no schedule")
     stages = tuple(_stage(part) for part in (*initial, *record.updates))
     func = Func(record.name, tuple(record.types), tuple(record.args), _schedule(record.schedule), stages,
-                record.extern_name)
+                record.extern_name, tuple(name for name in _TRACES if getattr(record, name)))
     _check_func(func)
     return func
+
+
+_TRACES = ("trace_loads", "trace_stores", "trace_realizations")
 
 
 def _check_func(func: Func) -> None:

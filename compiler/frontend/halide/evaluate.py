@@ -16,6 +16,7 @@ import islpy as isl
 from compiler.frontend.c_scop import building
 from compiler.frontend.halide import arithmetic
 from compiler.frontend.halide.affine import COMPARISONS, Space, chosen, constant_of, quotient, remainder
+from compiler.frontend.halide.debugging import without_print
 from compiler.frontend.halide.drafts import Element, Key
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.intrinsics import TRANSPARENT, intrinsic
@@ -181,6 +182,9 @@ class _Machine:
         """What has to be evaluated before `node`; nothing once its result is there."""
         if node.op == "let":
             return self._let(node, environment)
+        shown = without_print(node)
+        if shown is not node:
+            return self._inside(node, environment, shown, lambda: environment)
         missing = [(arg, environment) for arg in node.args if (id(arg), id(environment)) not in self._results]
         if missing:
             return missing

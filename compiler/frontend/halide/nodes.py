@@ -120,7 +120,7 @@ class FuncSchedule:
 
 @dataclass(frozen=True)
 class Func:
-    """A Func: `stages` are its pure definition, the updates after it."""
+    """A Func: `stages` are its pure definition, the updates after it. `traced`: directives that print what it does."""
 
     name: str
     types: tuple[HalideType, ...]
@@ -128,6 +128,7 @@ class Func:
     schedule: FuncSchedule
     stages: tuple[Stage, ...]
     extern: str
+    traced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

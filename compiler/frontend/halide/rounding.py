@@ -14,8 +14,10 @@ from compiler.ir.types import Float, Int
 
 __all__ = ["FLOAT_FUNCTIONS", "INEXACT_FUNCTIONS", "interpolated", "rounded"]
 
-_WHOLE = Int(32)
-"""What the whole part of a number with a fraction fits into."""
+
+def _whole(type: Float) -> Int:
+    """What the whole part of a number with a fraction fits into."""
+    return Int(32 if type.single else 64)
 
 
 def _float(value: Expr) -> Float:
@@ -36,16 +38,19 @@ def _with_sign(value: Expr, magnitude: Expr, whole: Callable[[Expr], Expr]) -> E
 
 
 def _cut(magnitude: Expr) -> Expr:
-    return converted(converted(magnitude, _WHOLE), _float(magnitude))
+    type = _float(magnitude)
+    return converted(converted(magnitude, _whole(type)), type)
 
 
 def _nearest(magnitude: Expr) -> Expr:
     """The nearest whole number, the even one of two."""
-    type, number = _float(magnitude), converted(magnitude, _WHOLE)
+    type = _float(magnitude)
+    whole = _whole(type)
+    number = converted(magnitude, whole)
     half, rest = constant(0.5, type), apply("sub", magnitude, converted(number, type))
-    odd = apply("ne", apply("and", number, constant(1, _WHOLE)), constant(0, _WHOLE))
+    odd = apply("ne", apply("and", number, constant(1, whole)), constant(0, whole))
     up = building.logic("||", apply("gt", rest, half), building.logic("&&", apply("eq", rest, half), odd))
-    return converted(apply("add", number, converted(up, _WHOLE)), type)
+    return converted(apply("add", number, converted(up, whole)), type)
 
 
 def truncated(value: Expr) -> Expr:
@@ -85,14 +90,14 @@ def _is_finite(value: Expr) -> Expr:
 
 
 FLOAT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
-    "floor_f32": _floor, "ceil_f32": _ceil, "trunc_f32": truncated,
-    "is_nan_f32": _is_nan, "is_inf_f32": _is_infinite, "is_finite_f32": _is_finite,
-    "sqrt_f32": partial(apply, "sqrt"),
+    f"{name}_f{bits}": function for bits in (16, 32, 64) for name, function in (
+        ("floor", _floor), ("ceil", _ceil), ("trunc", truncated), ("is_nan", _is_nan), ("is_inf", _is_infinite),
+        ("is_finite", _is_finite), ("sqrt", partial(apply, "sqrt")))
 }
 """Calls that Halide passes to libraries, and that have hardware which computes the same."""
 
 INEXACT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
-    f"{op}_f32": partial(apply, op) for op in ("exp", "log", "sin", "cos")}
+    f"{op}_f{bits}": partial(apply, op) for bits in (16, 32, 64) for op in ("exp", "log", "sin", "cos")}
 """Those whose hardware differs from the libraries' in last bits (`compiler.ir.float_functions`)."""
 
 

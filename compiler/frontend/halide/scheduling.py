@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
+from compiler.frontend.halide.debugging import debugging_remarks
 from compiler.frontend.halide.directives import StageDirectives, func_remarks, stage_directives
 from compiler.frontend.halide.drafts import Draft
 from compiler.frontend.halide.errors import PipelineError
@@ -50,6 +51,7 @@ def scheduled(program: Program, drafts: Sequence[Draft], pipeline: Pipeline, use
         if draft.variables:
             nests.setdefault(draft.nest, []).append((statement, draft))
     stages = [work.stage(pipeline.funcs[name], number, found) for (name, number), found in nests.items()]
+    work.debugging()
     work.places({name for name, _ in nests})
     work.tile(stages)
     work.copy(stages)
@@ -100,6 +102,12 @@ class _Scheduling:
         where = self.ignored.setdefault(directive, [])
         if label not in where:
             where.append(label)
+
+    def debugging(self) -> None:
+        """List what Funcs print, those that are computed in place as well."""
+        for name, func in sorted(self.pipeline.funcs.items()):
+            for text in debugging_remarks(func):
+                self.ignore(text, plain(name))
 
     def places(self, names: set[str]) -> None:
         """Where the values of Funcs wait."""

@@ -8,12 +8,15 @@ from compiler.frontend.kernel import Typed, cast, clamp, constant, maximum, sele
 from compiler.frontend.onnx.building import Builder, StatementBuilder, affine_text, integer_type
 from compiler.frontend.onnx.errors import ModelError
 from compiler.frontend.onnx.layers import Elementwise, Index, Layer, Reduction, Value
+from compiler.frontend.onnx.limbs import Limbs, cut, split
 from compiler.frontend.onnx.rounding import Requantization
 from compiler.frontend.onnx.sums import ScaledSum
 from compiler.ir.program import Array, Role
 from compiler.ir.types import Int
 
 __all__ = ["declare", "padded_shape", "write_layer"]
+
+_WORD = Int(32)
 
 
 def declare(builder: Builder, value: Value, role: Role, shape: tuple[int, ...] | None = None) -> None:
@@ -100,6 +103,31 @@ def _source(layer: Reduction, whole: bool) -> list[Index]:
 
 
 def _requantized(statement: StatementBuilder, layer: Reduction, total: Typed, form: Requantization) -> Typed:
+    """Without products of more than 32 bits, if there is a form of these."""
+    limbs = None if form.bounds else cut(layer.largest, form.factors, form.offsets, form.shift)
+    quotient = _in_words(statement, layer, total, form, limbs) if limbs else _in_one(statement, layer, total, form)
+    return clamp(quotient + form.levels.zero, form.levels.low, form.levels.high)
+
+
+def _in_words(statement: StatementBuilder, layer: Reduction, total: Typed, form: Requantization,
+              limbs: Limbs) -> Typed:
+    """``(factor * total + offset) >> shift`` part by part (`compiler.frontend.onnx.limbs`)."""
+    channel, top = (layer.channel,), limbs.count - 1
+    factor = cast(_WORD, statement.constant(f"{layer.name}_factors", np.array(form.factors), channel, True))
+    added = np.array([split(offset, limbs) for offset in form.offsets])
+    rest, carry = cast(_WORD, total), constant(_WORD, 0)
+    for part in range(limbs.count):
+        name = f"{layer.name}_offsets" + (f"{part}" if top else "")
+        offset = cast(_WORD, statement.constant(name, added[:, part], channel, True))
+        low = rest & (1 << limbs.width) - 1 if part < top else rest
+        rest = rest >> limbs.width if part < top else rest
+        scaled = low * factor + offset + carry
+        carry = scaled >> limbs.width if part < top else scaled
+    last = form.shift - limbs.width * top
+    return carry >> last if last else carry
+
+
+def _in_one(statement: StatementBuilder, layer: Reduction, total: Typed, form: Requantization) -> Typed:
     limit = layer.largest * max(form.factors) + max(map(abs, form.offsets)) + 1
     wide = integer_type(-limit, limit, True)
     if wide is None:
@@ -116,7 +144,7 @@ def _requantized(statement: StatementBuilder, layer: Reduction, total: Typed, fo
         bound = statement.table(f"{layer.name}_bounds", form.bounds, cast(Int(32), quotient) - form.first)
         up = (scaled & (1 << form.shift) - 1) >= cast(wide, bound)
         quotient = quotient + select(up, constant(wide, 1), constant(wide, 0))
-    return clamp(quotient + form.levels.zero, form.levels.low, form.levels.high)
+    return quotient
 
 
 def _elementwise(builder: Builder, layer: Elementwise, number: int) -> None:

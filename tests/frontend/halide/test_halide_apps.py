@@ -19,7 +19,10 @@ FOLDER = Path(__file__).parents[3] / "apps" / "halide"
 SIZES = {"gaussian": {"width": 12, "height": 9}, "harris": {"width": 12, "height": 11},
          "unsharp": {"width": 12, "height": 10}, "gaussian_pyramid": {"size": 16}, "laplacian_pyramid": {"size": 8},
          "upsample": {"width": 6, "height": 5}, "gemm": {"size": 8}}
-OTHERS = {"conv_layer": {"size": 4}, "camera_pipeline": {"width": 3, "height": 2}}
+OTHERS = {"conv_layer": {"size": 4}, "camera_pipeline": {"width": 3, "height": 2}, "blur": {"width": 20, "height": 15},
+          "interpolate": {"width": 9, "height": 8}, "local_laplacian": {"width": 8, "height": 6, "levels": 2},
+          "bilateral_grid": {"width": 6, "height": 5, "spacing": 4, "values": 3}}
+"""Those that there are in Halide only."""
 
 
 def build(name, sizes):
@@ -55,17 +58,17 @@ def _padded(data, shape):
     return np.pad(data, [(0, size - have) for size, have in zip(shape, data.shape, strict=True)])
 
 
-DIFFERENT = {"unsharp": "the loop nest writes its three channels in three statements side by side; the Halide pipeline "
-                        "has one Func of three dimensions, whose loop over channels is one of its loops"}
-"""Applications whose predictions differ on fpga, and why."""
+FASTER = {"unsharp": "the three channels are written by one statement's copies, and not by three statements, each of "
+                     "which waits for what it reads"}
+"""Applications whose predictions on fpga are below those of the loop nests, and why."""
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_predicted_cycles_on_fpga_are_those_of_loop_nests(name):
-    """Cycle for cycle; those in `DIFFERENT` are slower, and are to be taken from there when they no longer are."""
+    """Cycle for cycle, or fewer."""
     ours = compile_program(load(f"halide/{name}", **SIZES[name]), "fpga").predicted_cycles
     others = compile_program(load(name, **_others(name)), "fpga").predicted_cycles
-    assert ours > others if name in DIFFERENT else ours == others
+    assert ours < others if name in FASTER else ours == others
 
 
 @pytest.mark.parametrize("name", ["gaussian", "gaussian_pyramid", "upsample"])

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from halide_check import check_pipeline
 
+from compiler.bind.registry import compile_program
+from compiler.frontend.halide import load_pipeline
+
 hl = pytest.importorskip("halide")
 
 U8, U16, I32 = hl.UInt(8), hl.UInt(16), hl.Int(32)
@@ -23,6 +26,18 @@ def brighter():
     image = hl.ImageParam(U8, 3, "image")
     value = hl.min(hl.cast(hl.Float(32), image[x, y, c]) * 1.5, 255.0)
     return func("bright", (x, y, c), hl.cast(U8, value)), [3]
+
+
+def shown():
+    """Lesson 4: values are printed and stores are traced, which hardware does not do."""
+    image = hl.ImageParam(I32, 2, "image")
+    every = func("every", (x, y), hl.print(image[x, y] + x, "<- at", x, y))
+    some = func("some", (x, y), hl.print_when((x == 3) & (y == 2), every[x, y] * 2, "<- there"))
+    last = func("last", (x, y), some[x, y] - 1)
+    some.compute_root()
+    some.trace_stores()
+    last.trace_loads()
+    return last, []
 
 
 def ordered():
@@ -84,7 +99,7 @@ def histogram():
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("lesson", [brighter, ordered, blurred, scheduled, updated])
+@pytest.mark.parametrize("lesson", [brighter, shown, ordered, blurred, scheduled, updated])
 def test_lessons(lesson, size):
     pipeline, more = lesson()
     check_pipeline(pipeline, [*size, *more], limit=1 << 12)
@@ -96,6 +111,15 @@ def test_regions_that_start_elsewhere(size):
     pipeline, _ = ordered()
     loaded = check_pipeline(pipeline, [(-7, size[0]), (40, size[1])], limit=1 << 12)
     assert loaded.translation.origins["gradient"] == (-7, 40)
+
+
+def test_what_is_printed_and_traced_is_listed():
+    """Lesson 4."""
+    pipeline, _ = shown()
+    program = load_pipeline(pipeline, [7, 5]).program
+    assert program.remarks == ("print (every, some) not used", "trace_loads (last) not used",
+                               "trace_stores (some) not used")
+    assert compile_program(program, "fpga").predicted_cycles
 
 
 def test_histograms():
