@@ -43,6 +43,8 @@ def bilateral_grid():
 CASES = {
     "conv_layer": (lambda: application("conv_layer", size=3, channels=2, features=2), ("dataflow",)),
     "bilateral_grid": (bilateral_grid, ("fpga", "dataflow")),
+    "blur": (lambda: application("blur", width=7, height=6), ("dataflow",)),
+    "interpolate": (lambda: application("interpolate", width=4, height=4, levels=2), ("fpga",)),
 }
 
 

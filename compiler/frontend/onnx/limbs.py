@@ -1,7 +1,7 @@
 """Products that need more than 32 bits as sums of products that do not, for hardware whose words have 32 bits.
 
-The accumulator is cut into parts of k bits, ``a = sum(a[i] << k*i)``, of which the last one has the sign, and the offset
-likewise. Then
+The accumulator is cut into parts of k bits, ``a = sum(a[i] << k*i)``, of which the last one has the sign, and the
+offset likewise. Then
 
     t[0] = a[0] * m + r[0],    t[i] = a[i] * m + r[i] + (t[i - 1] >> k),    (a * m + r) >> s = t[n-1] >> s - k*(n-1)
 
