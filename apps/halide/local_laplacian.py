@@ -53,7 +53,7 @@ def build(width: int = 16, height: int = 16, levels: int = 3, greys: int = 4, al
     bottom[x, y, k] = hl.f32(beta) * (grey[x, y] - level) + level + remap[index - 256 * k]
     bottom.compute_root()
     remapped, means = pyramid(bottom, "remapped", levels, [k]), pyramid(grey, "grey", levels, [])
-    result = None
+    results: list[hl.Func] = []
     for number in reversed(range(levels)):
         details = hl.Func(f"details{number}")
         if number == levels - 1:
@@ -65,11 +65,11 @@ def build(width: int = 16, height: int = 16, levels: int = 3, greys: int = 4, al
         rest = position - hl.cast(FLOAT, below)
         mixed = (1.0 - rest) * details[x, y, below] + rest * details[x, y, below + 1]
         whole = hl.Func(f"result{number}")
-        whole[x, y] = mixed if result is None else mixed + doubled(result, f"coarse{number}", [])[x, y]
+        whole[x, y] = mixed + doubled(results[-1], f"coarse{number}", [])[x, y] if results else mixed
         whole.compute_root()
-        result = whole
+        results.append(whole)
     output = hl.Func("output")
-    ratio = result[x, y] * (colour[x, y, c] + hl.f32(0.01)) / (grey[x, y] + hl.f32(0.01))
+    ratio = results[-1][x, y] * (colour[x, y, c] + hl.f32(0.01)) / (grey[x, y] + hl.f32(0.01))
     output[x, y, c] = hl.cast(hl.UInt(16), hl.clamp(ratio, 0.0, 1.0) * 65535.0)
     output.bound(x, 0, width).bound(y, 0, height).bound(c, 0, 3)
     return output
