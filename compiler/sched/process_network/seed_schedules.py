@@ -165,7 +165,7 @@ def _moved(times: Times, names: Collection[str], step: int, dims: tuple[int, int
 def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[str, isl.Map], sizes: int,
             algorithm: int = isl.schedule_algorithm.ISL) -> Iterator[dict[str, isl.Map]]:
     """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space;
-    none if it takes too many steps for them."""
+    none if it takes too many steps for them, or more dimensions than their space has."""
     domain, needs = united(program.statement(name).domain for name in whole), isl.UnionMap("{ }")
     for dependence in dependences:
         needs = needs.union(isl.UnionMap.from_map(dependence.relation.reverse()))
@@ -184,6 +184,8 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     length = next(iter(whole.values())).dim(isl.dim_type.out)
     if sizes:
         found = {name: _led(time, sizes) for name, time in found.items()}
+    if next(iter(found.values())).dim(isl.dim_type.out) > length:
+        return
     yield {name: padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
 
 
