@@ -10,7 +10,7 @@ from hw.float.parts import Number, unpack
 from hw.float.spec import FloatSpec
 from hw.float.steps import Steps
 
-__all__ = ["absolute", "compared", "negate", "smaller_or_larger"]
+__all__ = ["absolute", "compared", "negate", "ordering", "smaller_or_larger"]
 
 _Build = Callable[[Steps, FloatSpec, Sequence[Value]], Value]
 
@@ -47,6 +47,13 @@ def smaller_or_larger(name: str) -> _Build:
         return Mux(b.nan | (better & ~a.nan), operands[0], operands[1])
 
     return build
+
+
+def ordering(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> tuple[Value, Value, Value, Value]:
+    """Whether each of two numbers is none, whether they are equal, and whether the first is less, which means nothing
+    if they are equal or one is no number."""
+    a, b = _unpacked(steps, spec, operands)
+    return a.nan, b.nan, *_order(steps, spec, a, b)
 
 
 def _unpacked(steps: Steps, spec: FloatSpec, operands: Sequence[Value]) -> tuple[Number, Number]:

@@ -7,6 +7,7 @@ One wavefront per cycle, no back-pressure, a fixed number of cycles (Liu 2012, s
     cycle 5         narrow, rotate to the destination: the outputs
 
 Sums along rows go on behind that: lane sum, tree over the lanes, accumulator, and back through the last rotation.
+Results of floating-point numbers join there: they have the cycles of a row's sum.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from hw.lib.rotation import rotate_from, rotate_to
 from hw.lib.wires import repeat, wire
 from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
 from hw.vector_lanes.datapath_control import CONTROL, decode
-from hw.vector_lanes.isa import MODE
+from hw.vector_lanes.float_lane import FLOAT_CONTROL, decode_float, split_latency
+from hw.vector_lanes.isa import FLOAT, MODE
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
 from hw.vector_lanes.resize import broadcast
 from hw.vector_lanes.spec import VectorSpec
@@ -32,6 +34,8 @@ __all__ = ["VectorDatapath", "accumulate_latency", "datapath_latency", "datapath
 
 _STAGES = ("select", "multiply", "choose", "result", "sum")
 _LATENCY = len(_STAGES)
+_OPERANDS = 2
+"""Cycles from the inputs to the operands of the lanes' arithmetic."""
 _TOTAL_STAGES = 2
 """Registers of a row's sum besides the tree: the lane sum, the accumulator."""
 
@@ -43,13 +47,20 @@ def datapath_latency(spec: VectorSpec) -> int:
 
 
 def accumulate_latency(spec: VectorSpec) -> int:
-    """Cycles from the inputs of a row's last wavefront to the row's sum at the outputs."""
-    return _LATENCY + _TOTAL_STAGES + tree_stages(spec.lanes)
+    """Cycles from the inputs of a row's last wavefront to the row's sum at the outputs; those of a wavefront on
+    floating-point numbers take as many."""
+    sums = _LATENCY + _TOTAL_STAGES + tree_stages(spec.lanes)
+    return max(sums, _OPERANDS + spec.float_latency) if spec.float32 else sums
+
+
+def _float_latencies(spec: VectorSpec) -> tuple[int, int] | None:
+    """Cycles of the two parts of a `FloatLane`; as many as a row's sum takes if that is more."""
+    return split_latency(accumulate_latency(spec) - _OPERANDS) if spec.float32 else None
 
 
 def datapath_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog, by file name, of the module that a `VectorDatapath` instantiates by name."""
-    text = convert(Lane(spec.fraction_bits), LANE_MODULE)
+    text = convert(Lane(spec.fraction_bits, _float_latencies(spec)), LANE_MODULE)
     return {f"{LANE_MODULE}.v": text}
 
 
@@ -71,6 +82,17 @@ class _Row(NamedTuple):
     offset: Value
 
 
+class _Late(NamedTuple):
+    """Results of floating-point numbers that leave if `valid`, and where to; `early`: the wavefront whose results the
+    lanes give otherwise is one of them."""
+
+    early: Value
+    valid: Value
+    result: Value
+    enable: Value
+    offset: Value
+
+
 class VectorDatapath(wiring.Component):
     """All lanes of `spec` between the scratchpad's read and write ports; W bytes per row, n bits per element.
 
@@ -86,6 +108,8 @@ class VectorDatapath(wiring.Component):
 
     Outputs, `latency` cycles after the inputs (a row's sum: `accumulate_latency` after those of its last wavefront;
     whoever issues wavefronts keeps the two apart):
+
+    Wavefronts on floating-point numbers take as long as a row's sum.
 
     * `write_valid`: a result is written. `write_data`, `write_flags`, `write_strobe` by bank.
     * `test_valid`: a mask setup has the new bits of the mask in `test`, per byte of execution size, from lane 0.
@@ -112,11 +136,11 @@ class VectorDatapath(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         control: Any = Signal(CONTROL)
-        decode(m, control, self.mode, self.first, self.last)
+        decode(m, control, self.mode, self.first, self.last, self.spec.float32)
         wave = self._travel(m, control)
         lanes = self._lanes(m, wave, self._sources(m, control.size))
         row = self._row_total(m, lanes, wave[-1])
-        self._write(m, lanes, wave[-1], row)
+        self._write(m, lanes, wave[-1], row, self._late_results(m, lanes, wave[-1]))
         m.d.comb += [
             self.test_valid.eq(wave[-1].valid & wave[-1].control.sets_mask),
             self.test.eq(lanes["enable"]),
@@ -141,24 +165,62 @@ class VectorDatapath(wiring.Component):
         sources: dict[str, Value] = {"active": self._active(m, size)}
         for port in "ab":
             row, flags, offset = (getattr(self, f"{port}_{name}") for name in ("data", "flags", "offset"))
-            sources[port] = _delay(m, f"{port}_aligned", rotate_from(m, row, offset, 8))
+            aligned = rotate_from(m, row, offset, 8)
+            sources[port] = _delay(m, f"{port}_aligned", aligned)
             sources[f"{port}_flags"] = _delay(m, f"{port}_aligned_flags", rotate_from(m, flags, offset, 1))
         for name in ("scalar", "index"):
-            sources[name] = _delay(m, f"{name}_select", broadcast(size, getattr(self, name)))
+            value = broadcast(size, getattr(self, name))
+            if name == "index" and self.spec.float32:
+                value = Mux(self._repeats, aligned[:32], value)
+            sources[name] = _delay(m, f"{name}_select", value)
         return sources
+
+    @property
+    def _repeats(self) -> Value:
+        """Whether the first element of B stands for all."""
+        return self.mode.enumerated & (self.mode.in_size == FLOAT)
+
+    def _float_controls(self, m: Module) -> dict[str, Value]:
+        """What the lanes take for floating-point numbers, by port."""
+        latencies = _float_latencies(self.spec)
+        if latencies is None:
+            return {}
+        control = Signal(FLOAT_CONTROL)
+        decode_float(m, control, self.mode)
+        begins = _later(m, "float_begins", control.as_value(), _OPERANDS)
+        adds = _later(m, "float_adds", begins, latencies[0])
+        return {"repeated": _delay(m, "repeated", self._repeats), "float_begins": begins, "float_adds": adds,
+                "float_ends": _later(m, "float_ends", adds, latencies[1])}
+
+    def _late_results(self, m: Module, lanes: dict[str, Value], stage: _Stage) -> _Late | None:
+        """Results of floating-point numbers, narrowed."""
+        if not self.spec.float32:
+            return None
+        floating = self.valid & ((self.mode.in_size == FLOAT) | (self.mode.out_size == FLOAT))
+        early = _later(m, "floating", floating, _LATENCY, reset_less=False)
+        more = accumulate_latency(self.spec) - _LATENCY
+        enable, offset, shrink = (_later(m, name, value, more) for name, value in (
+            ("late_enable", lanes["enable"]), ("late_offset", stage.offset), ("late_shrink", stage.control.shrink)))
+        parts = {
+            name: Cat(value.word_select(lane, unit)[: unit >> share] for lane in range(self.spec.lanes))
+            for value, unit, kind in ((lanes["float_result"], 32, "result"), (enable, 4, "enable"))
+            for share, name in enumerate((kind, f"half_{kind}", f"byte_{kind}"))
+        }
+        return _Late(early, _later(m, "late", early, more, reset_less=False), _narrowed(parts, "result", shrink),
+                     _narrowed(parts, "enable", shrink), offset)
 
     def _lanes(self, m: Module, wave: list[_Stage], sources: dict[str, Value]) -> dict[str, Value]:
         """All lanes; their outputs side by side, by port."""
         outputs: dict[str, list[Value]] = {}
         common = {f"control_{name}": stage.control for name, stage in zip(_STAGES, wave, strict=True)}
-        common |= {"scalar": sources["scalar"], "index": sources["index"]}
+        common |= {"scalar": sources["scalar"], "index": sources["index"], **self._float_controls(m)}
         for number in range(self.spec.lanes):
             inputs = {**common, "number": Const(number, 6), "active": sources["active"].word_select(number, 4)}
             for port in "ab":
                 for share, bits in (("word", 32), ("half", 16), ("byte", 8)):
                     inputs[f"{port}_{share}"] = sources[port].word_select(number, bits)
                     inputs[f"{port}_{share}_flags"] = sources[f"{port}_flags"].word_select(number, bits // 8)
-            for name, value in _instantiate(m, number, inputs).items():
+            for name, value in _instantiate(m, number, inputs, self.spec.float32).items():
                 outputs.setdefault(name, []).append(value)
         return {name: Cat(*values) for name, values in outputs.items()}
 
@@ -182,12 +244,14 @@ class VectorDatapath(wiring.Component):
             accumulator.last.eq(_delay(m, "row_last", control.last)),
         ]
         kept = Cat(control.out_size, control.signed, stage.offset)
-        for level in range(_TOTAL_STAGES + accumulator.levels):
+        for level in range(accumulate_latency(self.spec) - _LATENCY):
             kept = _delay(m, f"row_kept{level}", kept)
-        return _Row(accumulator.done, accumulator.total, kept[:2], kept[2], kept[3:])
+        spare = accumulate_latency(self.spec) - _LATENCY - _TOTAL_STAGES - accumulator.levels
+        done = _later(m, "row_done", accumulator.done, spare, reset_less=False)
+        return _Row(done, _later(m, "row_total", accumulator.total, spare), kept[:2], kept[2], kept[3:])
 
-    def _write(self, m: Module, lanes: dict[str, Value], stage: _Stage, row: _Row) -> None:
-        """Narrowed results or a row's sum, rotated to the destination."""
+    def _write(self, m: Module, lanes: dict[str, Value], stage: _Stage, row: _Row, late: _Late | None) -> None:
+        """Narrowed results, early or late ones, or a row's sum, rotated to the destination."""
         where, normal, shrink = Signal(self._offset_bits), Signal(), stage.control.shrink
         m.d.comb += [
             where.eq(Mux(row.done, row.offset, stage.offset)),
@@ -197,9 +261,18 @@ class VectorDatapath(wiring.Component):
         element = multiplex(row.size, [Const(1, 4), Const(3, 4), Const(15, 4)])
         misfit = repeat(m, ~fits(m, row.size, row.signed, row.total), 4)
         enabled = _narrowed(lanes, "enable", shrink) & repeat(m, normal, self.spec.row_bytes)
+        data_, flags = _narrowed(lanes, "result", shrink), _narrowed(lanes, "flags", shrink)
+        if late is not None:
+            m.d.comb += [
+                where.eq(Mux(row.done, row.offset, Mux(late.valid, late.offset, stage.offset))),
+                normal.eq(stage.valid & ~stage.control.accumulate & ~stage.control.sets_mask & ~late.early),
+                self.write_valid.eq(normal | row.done | late.valid),
+            ]
+            enabled = Mux(late.valid, late.enable, enabled)
+            data_, flags = Mux(late.valid, late.result, data_), Mux(late.valid, 0, flags)[: len(flags)]
         for port, results, total, unit in (
-            (self.write_data, _narrowed(lanes, "result", shrink), row.total[:32], 8),
-            (self.write_flags, _narrowed(lanes, "flags", shrink), misfit, 1),
+            (self.write_data, data_, row.total[:32], 8),
+            (self.write_flags, flags, misfit, 1),
             (self.write_strobe, enabled, element, 1),
         ):
             results = wire(m, "results", results)
@@ -207,11 +280,11 @@ class VectorDatapath(wiring.Component):
             m.d.comb += port.eq(rotate_to(m, Cat(first, results[4 * unit :]), where, unit))
 
 
-def _instantiate(m: Module, number: int, inputs: dict[str, Value]) -> dict[str, Signal]:
-    """Lane `number`; its outputs by port."""
+def _instantiate(m: Module, number: int, inputs: dict[str, Value], floats: bool) -> dict[str, Signal]:
+    """Lane `number`, with or without floating-point numbers; its outputs by port."""
     outputs = {
         str(name): Signal(member.shape, name=f"lane{number}_{name}")
-        for name, member in lane_signature().members.items()
+        for name, member in lane_signature(floats).members.items()
         if member.flow is Out
     }
     ports = {f"i_{name}": value for name, value in inputs.items()} | {f"o_{name}": s for name, s in outputs.items()}
@@ -223,6 +296,13 @@ def _narrowed(lanes: dict[str, Value], name: str, shrink: Value) -> Value:
     """Results of all lanes, in the size of the destination, from lane 0."""
     shares = [lanes[name], lanes[f"half_{name}"], lanes[f"byte_{name}"]]
     return multiplex(shrink, [Cat(share, Const(0, len(shares[0]) - len(share))) for share in shares])
+
+
+def _later(m: Module, name: str, value: Value, cycles: int, *, reset_less: bool = True) -> Value:
+    """A value so many cycles later."""
+    for cycle in range(cycles):
+        value = _delay(m, f"{name}{cycle}", value, reset_less=reset_less)
+    return value
 
 
 def _delay(m: Module, name: str, value: Value, *, reset_less: bool = True) -> Value:

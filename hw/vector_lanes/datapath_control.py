@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data
 
+from hw.vector_lanes.dispatch_decode import element_size
 from hw.vector_lanes.isa import Op
 
 __all__ = ["CONTROL", "decode"]
@@ -69,8 +70,9 @@ _TABLES: dict[Op, int] = {
 """Function of the logic unit by operation; A for those that are not here."""
 
 
-def decode(m: Module, control: Any, mode: Any, first: Value, last: Value) -> None:
-    """Drive all of `control` (layout `CONTROL`) from a `mode` word (layout `isa.MODE`)."""
+def decode(m: Module, control: Any, mode: Any, first: Value, last: Value, floats: bool = False) -> None:
+    """Drive all of `control` (layout `CONTROL`) from a `mode` word (layout `isa.MODE`); `floats`: of a machine with
+    floating-point numbers, whose elements are words."""
     for name, ops in _OPS.items():
         m.d.comb += control[name].eq(mode.op.matches(*(int(op) for op in ops)))
     m.d.comb += control.table.eq(_A)
@@ -78,7 +80,7 @@ def decode(m: Module, control: Any, mode: Any, first: Value, last: Value) -> Non
         for op, table in _TABLES.items():
             with m.Case(int(op)):
                 m.d.comb += control.table.eq(table)
-    _decode_sizes(m, control, mode)
+    _decode_sizes(m, control, mode, floats)
     below_8 = mode.op <= Op.VSUBB
     moves = mode.op.matches(*(int(op) for op in (*_CONDITIONAL, *_ROTATE)))
     m.d.comb += [
@@ -95,15 +97,16 @@ def decode(m: Module, control: Any, mode: Any, first: Value, last: Value) -> Non
     ]
 
 
-def _decode_sizes(m: Module, control: Any, mode: Any) -> None:
+def _decode_sizes(m: Module, control: Any, mode: Any, floats: bool) -> None:
     """VMAC reads D, which has the out size, at the port that its scalar or enumerated operand leaves free."""
     mac = mode.op == Op.VMAC
-    a_size = Mux(mac & mode.scalar, mode.out_size, mode.in_size)
-    b_size = Mux(mac & ~mode.scalar, mode.out_size, mode.in_size)
+    in_size, out_size = (element_size(code, floats) for code in (mode.in_size, mode.out_size))
+    a_size = Mux(mac & mode.scalar, out_size, in_size)
+    b_size = Mux(mac & ~mode.scalar, out_size, in_size)
     m.d.comb += [
-        control.size.eq(Mux(~mode.accumulate & (mode.out_size > mode.in_size), mode.out_size, mode.in_size)),
+        control.size.eq(Mux(~mode.accumulate & (out_size > in_size), out_size, in_size)),
         control.a_growth.eq(control.size - a_size),
         control.b_growth.eq(control.size - b_size),
-        control.shrink.eq(control.size - mode.out_size),
-        control.out_size.eq(mode.out_size),
+        control.shrink.eq(control.size - out_size),
+        control.out_size.eq(out_size),
     ]

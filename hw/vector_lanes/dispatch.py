@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout
 from hw.vector_lanes.core_ports import JOB
-from hw.vector_lanes.dispatch_decode import ModeDecoder
+from hw.vector_lanes.dispatch_decode import ModeDecoder, element_size
 from hw.vector_lanes.dispatch_jobs import JobTable, retirements
 from hw.vector_lanes.dispatch_registers import ControlRegisters
 from hw.vector_lanes.isa import ENTRY, MODE, Control
@@ -114,7 +114,7 @@ class Dispatcher(wiring.Component):
     def _decode(self, m: Module) -> None:
         entry = self.entry.payload
         m.submodules.registers = registers = ControlRegisters(self.spec)
-        m.submodules.mode = mode = ModeDecoder()
+        m.submodules.mode = mode = ModeDecoder(self.spec.float32)
         control, transfer = Signal(), Signal()
         m.d.comb += [
             mode.mode.eq(entry.code), control.eq(entry.control & (entry.code < Control.DMA_TO_VECTOR)),
@@ -188,15 +188,17 @@ class Dispatcher(wiring.Component):
         ]
         legal, kills = self._mask_rules(m, registers, mode, word)
         mac_a, mac_b = mode.mac & word.scalar, mode.mac & ~word.scalar
-        a_size = Mux(mode.scatter | mac_a, word.out_size, word.in_size)
+        in_size, out_size = (element_size(code, self.spec.float32) for code in (word.in_size, word.out_size))
+        a_size = Mux(mode.scatter | mac_a, out_size, in_size)
         operands = {
-            "d": _Operand(Const(0, 2), entry.d, word.out_size, mode.writes_d | mode.scatter),
+            "d": _Operand(Const(0, 2), entry.d, out_size, mode.writes_d | mode.scatter),
             "a": _Operand(Mux(mac_a, 0, 1), Mux(mac_a, entry.d, entry.a), a_size, mode.reads_a | mac_a),
             "b": _Operand(Mux(mac_b, 0, 2), Mux(mac_b, entry.d, entry.b),
-                          Mux(mac_b, word.out_size, word.in_size), mode.reads_b | mac_b),
+                          Mux(mac_b, out_size, in_size), mode.reads_b | mac_b),
         }
         for name, operand in operands.items():
-            self._decode_operand(m, registers, word, name, operand, vl)
+            single = word.accumulate if name == "d" else mode.repeats_b if name == "b" and self.spec.float32 else 0
+            self._decode_operand(m, registers, word, name, operand, vl, single)
         m.d.comb += [
             out.transfer.eq(0), out.illegal.eq(~legal), out.nothing.eq((vl == 0) | (rows == 0) | (mats == 0)),
             out.sets_mask.eq(mode.sets_mask), out.kills_mask.eq(kills),
@@ -221,11 +223,13 @@ class Dispatcher(wiring.Component):
         return mode.legal & ~kills & (~word.masked | (fits & (~mode.sets_mask | same))), kills
 
     def _decode_operand(
-        self, m: Module, registers: ControlRegisters, word: data.View, name: str, operand: _Operand, vl: Value
+        self, m: Module, registers: ControlRegisters, word: data.View, name: str, operand: _Operand, vl: Value,
+        single: Value | int,
     ) -> None:
+        """`single`: the operand has one element per row."""
         bits = self.spec.address_bits
         target, extent = self._offered.instruction[name], self._offered[f"extent_{name}"]
-        strided, single = word.dimensions != 0, word.accumulate if name == "d" else 0
+        strided = word.dimensions != 0
         reach = Signal.like(registers.reach[0][0], name=f"reach_{name}")
         length = Signal(bits + 3, name=f"length_{name}")
         number_in_use = Signal(2, name=f"number_{name}")

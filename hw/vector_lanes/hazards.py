@@ -22,7 +22,8 @@ __all__ = ["Interlock", "pending_layout"]
 
 
 def pending_layout(spec: VectorSpec) -> data.StructLayout:
-    """A write to come: of a wavefront's results (`writes`), or of an accumulated row (`sums`)."""
+    """A write to come: of a wavefront's results (`writes`), or of an accumulated row or floating-point results
+    (`sums`), which are later."""
     return data.StructLayout({
         "writes": 1, "sums": 1, "address": spec.address_bits, "bytes": spec.row_bytes.bit_length(), "end": 1,
     })
@@ -65,14 +66,17 @@ class Interlock(wiring.Component):
         layout = pending_layout(self.spec)
         line: list[data.View] = [Signal(layout, name=f"pending{place}") for place in range(self.sum_lag)]
         entering = Signal(layout)
+        early, late = held.d_used, self.issued & held.accumulates & held.last
+        if self.spec.float32:
+            early, late = held.d_used & ~held.late, late | (self.issued & held.d_used & held.late)
         m.d.comb += [
-            entering.writes.eq(self.issued & held.d_used), entering.end.eq(self.issued & held.end),
-            entering.sums.eq(self.issued & held.accumulates & held.last),
+            entering.writes.eq(self.issued & early), entering.end.eq(self.issued & held.end),
+            entering.sums.eq(late),
             entering.address.eq(held.d_address), entering.bytes.eq(held.d_bytes),
         ]
         m.d.sync += [place.eq(before) for place, before in zip(line, [entering, *line], strict=False)]
         free = self._conflicts(m, [entering, *line])
-        slot_taken = line[self.sum_lag - self.lag - 1].sums & held.d_used
+        slot_taken = line[self.sum_lag - self.lag - 1].sums & early
         m.d.comb += [
             self.issued.eq(valid & free & ~slot_taken & ~self.pause),
             self.hazard.eq(valid & ~self.issued), self.wave.ready.eq(~valid | self.issued),
@@ -110,5 +114,6 @@ class Interlock(wiring.Component):
             yield self.lag - place, pending.writes & reads
         yield self.sum_lag - place, pending.sums & reads
         if place < self.sum_lag - self.lag:
-            overtakes = wave.d_used & touches(m, wave.d_address, wave.d_bytes, *target)
+            early = wave.d_used & ~wave.late if self.spec.float32 else wave.d_used
+            overtakes = early & touches(m, wave.d_address, wave.d_bytes, *target)
             yield self.sum_lag - self.lag - place, pending.sums & overtakes

@@ -19,7 +19,8 @@ from amaranth.lib import data, enum
 from hw.errors import SluiceError
 
 __all__ = [
-    "CONTROLS", "ENTRY", "ENTRY_WORDS", "MODE", "OPERATIONS", "PARAMETERS", "RULES", "SIZE_LETTERS", "Control",
+    "CONTROLS", "ENTRY", "ENTRY_WORDS", "FLOAT", "FLOAT_RULES", "MODE", "OPERATIONS", "PARAMETERS", "RULES",
+    "SIZE_LETTERS", "Control",
     "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter",
     "ParameterInfo", "Rule", "Size", "Status", "check", "control_function", "decode_function", "execute_function",
     "operands_function",
@@ -38,8 +39,11 @@ class Size(enum.IntEnum, shape=2):
     WORD = 2
 
 
-SIZE_LETTERS = "BHW"
-"""How mode names spell a `Size`, by its code."""
+FLOAT = 3
+"""Size code of floating-point numbers: words in the format of IEEE 754 with 32 bits, on machines that have them."""
+
+SIZE_LETTERS = "BHWF"
+"""How mode names spell a size, by its code."""
 
 
 class Op(enum.IntEnum, shape=5):
@@ -254,9 +258,9 @@ PARAMETERS: dict[Parameter, ParameterInfo] = {info.parameter: info for info in (
 
 @dataclass(frozen=True)
 class Mode:
-    """A decoded mode word. Sizes: 0 byte, 1 half, 2 word. `dimensions`: 0 for 1-D, 1 for 2-D, 2 for 3-D.
+    """A decoded mode word. Sizes: 0 byte, 1 half, 2 word, 3 (`FLOAT`) floating-point number. `dimensions`: 0 for 1-D, 1 for 2-D, 2 for 3-D.
 
-    Fields may hold combinations that are illegal, and sizes and dimensions of 3 that mean nothing: `check` tells.
+    Fields may hold combinations that are illegal, and dimensions of 3 that mean nothing: `check` tells.
     """
 
     op: Op
@@ -290,7 +294,28 @@ class Mode:
     @property
     def exec_size(self) -> int:
         """Size at which it is executed: the larger of in and out; with accumulate the in size."""
-        return self.in_size if self.accumulate else max(self.in_size, self.out_size)
+        return self.in_element if self.accumulate else max(self.in_element, self.out_element)
+
+    @property
+    def in_element(self) -> int:
+        """`Size` of source elements in memory: floating-point numbers are words."""
+        return min(self.in_size, Size.WORD)
+
+    @property
+    def out_element(self) -> int:
+        """`Size` of result elements in memory."""
+        return min(self.out_size, Size.WORD)
+
+    @property
+    def floating(self) -> bool:
+        """Whether it takes or gives floating-point numbers."""
+        return FLOAT in (self.in_size, self.out_size)
+
+    @property
+    def repeats_b(self) -> bool:
+        """Whether B is one element per row, for all elements of the row: what enumerated means for numbers with a
+        point."""
+        return self.enumerated and self.in_size == FLOAT
 
     @property
     def sets_mask(self) -> bool:
@@ -305,7 +330,7 @@ class Mode:
     @property
     def reads_b(self) -> bool:
         """Whether B is the address of a vector that is read."""
-        return self.op is not Op.VMOV and not self.enumerated
+        return self.op is not Op.VMOV and (not self.enumerated or self.in_size == FLOAT)
 
     @property
     def writes_d(self) -> bool:
@@ -335,7 +360,7 @@ def _two_vectors(mode: Mode) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("size", "a size code of 3 is reserved", lambda m: m.in_size == 3 or m.out_size == 3),
+    Rule("size", "a size code of 3 is for machines with floating-point lanes", lambda m: m.floating),
     Rule("dimensions", "a dimensions code of 3 is reserved", lambda m: m.dimensions == 3),
     Rule("absolute", "absolute goes with operations 0 to 7, and makes a mask setup of a conditional move",
          lambda m: m.absolute and not (m.op.takes_absolute or m.op.conditional)),
@@ -358,10 +383,39 @@ instruction without a valid mask or of another execution size; a masked mask set
 setup of more elements than the mask holds, which also makes the mask invalid."""
 
 
-def check(mode: Mode | int) -> tuple[str, ...]:
-    """Names of the rules that a mode word violates; empty if it is legal. Raises `EncodingError`."""
+_ARITHMETIC = (Op.VADD, Op.VSUB, Op.VMUL, Op.VMAC, Op.VMIN, Op.VMAX)
+_COMPARISONS = (Op.VSEQ, Op.VSNE, Op.VSLT, Op.VSLE, Op.VSGT, Op.VSGE)
+
+
+def _computes_floats(mode: Mode) -> bool:
+    """Whether there is such an operation from and to such elements."""
+    if mode.in_size == mode.out_size:
+        return mode.op in _ARITHMETIC
+    if mode.in_size == FLOAT:
+        return mode.op is Op.VMOV or mode.op in _COMPARISONS
+    return mode.op is Op.VMOV
+
+
+FLOAT_RULES: tuple[Rule, ...] = (
+    Rule("float-operation", "from F to F there are VADD, VSUB, VMUL, VMAC, VMIN and VMAX, from F to integers VMOV and "
+         "the comparisons VSEQ to VSGE, from integers to F VMOV", lambda m: m.floating and not _computes_floats(m)),
+    Rule("float-plain", "F goes with neither absolute nor accumulate",
+         lambda m: m.floating and (m.absolute or m.accumulate)),
+    Rule("float-mac", "VMAC of F needs a scalar A and a vector B",
+         lambda m: m.floating and m.op is Op.VMAC and (not m.scalar or m.enumerated)),
+    Rule("float-move", "VMOV from integers to F cannot be enumerated",
+         lambda m: m.floating and m.op is Op.VMOV and m.enumerated),
+)
+"""What makes a mode word illegal besides, on machines with floating-point lanes; the rule "size" is not one of theirs.
+"""
+
+
+def check(mode: Mode | int, floats: bool = False) -> tuple[str, ...]:
+    """Names of the rules that a mode word violates; empty if it is legal. `floats`: on a machine with floating-point
+    lanes. Raises `EncodingError`."""
     decoded = Mode.decode(mode) if isinstance(mode, int) else mode
-    return tuple(rule.name for rule in RULES if rule.violated(decoded))
+    rules = (*RULES[1:], *FLOAT_RULES) if floats else RULES
+    return tuple(rule.name for rule in rules if rule.violated(decoded))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from hw.lib.wires import repeat, wire
 from hw.vector_lanes import alu, multiplier, predicate, resize
 from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
 from hw.vector_lanes.datapath_control import CONTROL
+from hw.vector_lanes.float_lane import FLOAT_CONTROL, FloatLane
 
 __all__ = ["LANE_MODULE", "Lane", "lane_signature"]
 
@@ -30,7 +31,7 @@ LANE_MODULE = "vector_lane"
 _SOURCE = {"word": 32, "half": 16, "byte": 8, "word_flags": 4, "half_flags": 2, "byte_flags": 1}
 
 
-def lane_signature() -> wiring.Signature:
+def lane_signature(floats: bool = False) -> wiring.Signature:
     """Ports of a lane.
 
     * `number` of the lane. `a_*` and `b_*`, at stage select: its share of the aligned row for elements that are not
@@ -41,27 +42,34 @@ def lane_signature() -> wiring.Signature:
     * `result`, `flags`, `enable` (per byte) at execution size, and the same at `half` that size and at a quarter
       (`byte`): from registers, in the cycle after stage result.
     * `row_sum`: sum of the enabled elements, a register one cycle later.
+    * With `floats`: `repeated`, at stage select: `index` is operand B in every element. `float_begins` at stage
+      multiply, `float_adds` and `float_ends` later, `float_result` at the end: see `FloatLane`.
     """
+    more = {"repeated": In(1), "float_begins": In(FLOAT_CONTROL), "float_adds": In(FLOAT_CONTROL),
+            "float_ends": In(FLOAT_CONTROL), "float_result": Out(32)} if floats else {}
     sources = {f"{port}_{name}": In(width) for port in "ab" for name, width in _SOURCE.items()}
     controls = {f"control_{stage}": In(CONTROL) for stage in ("select", "multiply", "choose", "result", "sum")}
     return wiring.Signature({
         **sources, **controls, "number": In(6), "scalar": In(32), "index": In(32), "active": In(4),
         "result": Out(32), "flags": Out(4), "enable": Out(4),
         "half_result": Out(16), "half_flags": Out(2), "half_enable": Out(2),
-        "byte_result": Out(8), "byte_flags": Out(1), "byte_enable": Out(1), "row_sum": Out(SUM_BITS),
+        "byte_result": Out(8), "byte_flags": Out(1), "byte_enable": Out(1), "row_sum": Out(SUM_BITS), **more,
     })  # fmt: skip
 
 
 class Lane(wiring.Component):
-    """A lane; see `lane_signature`. `fraction_bits` of VMULFXP for bytes, halfwords and words."""
+    """A lane; see `lane_signature`. `fraction_bits` of VMULFXP for bytes, halfwords and words; `floats`: cycles of the
+    product and of what is behind it (see `FloatLane`), None without floating-point numbers."""
 
-    def __init__(self, fraction_bits: tuple[int, int, int]):
-        self.fraction_bits = fraction_bits
-        super().__init__(lane_signature())
+    def __init__(self, fraction_bits: tuple[int, int, int], floats: tuple[int, int] | None = None):
+        self.fraction_bits, self.floats = fraction_bits, floats
+        super().__init__(lane_signature(floats is not None))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operands = self._select(m)
+        if self.floats is not None:
+            self._compute_floats(m, operands, self.floats)
         early = self._multiply(m, operands)
         late = self._choose(m, early)
         self._outputs(m, self._finish(m, late))
@@ -71,7 +79,10 @@ class Lane(wiring.Component):
         c = self.control_select
         a, b = self._widened(m, "a", c.a_growth), self._widened(m, "b", c.b_growth)
         operand_a = wire(m, "operand_a", Mux(c.scalar, self.scalar, a[0]))
-        operand_b = Mux(c.enumerated, resize.enumerate_lane(c.size, self.index, self.number), b[0])
+        index = resize.enumerate_lane(c.size, self.index, self.number)
+        if self.floats is not None:
+            index = Mux(self.repeated, self.index, index)
+        operand_b = Mux(c.enumerated, index, b[0])
         shift = multiplier.shift_operand(m, c.size, operand_a, c.left, c.right, c.rotate)
         return _registers(
             m,
@@ -84,6 +95,12 @@ class Lane(wiring.Component):
             factor=Mux(c.left | c.right | c.rotate, shift.power, operand_a),
             low=shift.low,
         )
+
+    def _compute_floats(self, m: Module, operands: dict[str, Signal], latencies: tuple[int, int]) -> None:
+        m.submodules.float = floats = FloatLane(*latencies)
+        m.d.comb += [getattr(floats, name).eq(operands[name]) for name in "abd"]
+        m.d.comb += [floats.begins.eq(self.float_begins), floats.adds.eq(self.float_adds),
+                     floats.ends.eq(self.float_ends), self.float_result.eq(floats.result)]
 
     def _widened(self, m: Module, port: str, growth: Value) -> tuple[Value, Value]:
         c = self.control_select

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hw.errors import SluiceError
-from hw.vector_lanes.isa import Control, Entry, Mode, Op, Parameter, Status, check
+from hw.vector_lanes.float_meaning import compute_float
+from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, Parameter, Status, check
 from hw.vector_lanes.meaning import Operands, accumulate, compute, keeps_width, number_type, predicate
 from hw.vector_lanes.spec import VectorSpec
 
@@ -118,9 +119,9 @@ class Mask:
 
 
 @lru_cache(maxsize=4096)
-def _decoded(code: int) -> tuple[Mode, bool]:
+def _decoded(code: int, floats: bool) -> tuple[Mode, bool]:
     mode = Mode.decode(code)
-    return mode, not check(mode)
+    return mode, not check(mode, floats)
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ class VectorMachine:
     # --- vector instructions ------------------------------------------------------------------------------------------
 
     def _instruction(self, entry: Entry) -> None:
-        mode, legal = _decoded(entry.code)
+        mode, legal = _decoded(entry.code, self.spec.float32)
         if not legal or not self._mask_allows(mode):
             self.status |= Status.ILLEGAL
             return
@@ -271,11 +272,11 @@ class VectorMachine:
             return Span(base, size, elements, rows, mats, self.steps[operand] if mode.dimensions else 0,
                         self.steps3[operand] if mode.dimensions == 2 else 0)
 
-        a_size = mode.out_size if mode.op is Op.VSCATTER else mode.in_size
+        a_size = mode.out_size if mode.op is Op.VSCATTER else mode.in_element
         return _Spans(
-            span("d", entry.d, mode.out_size, 1 if mode.accumulate else length) if mode.writes_d else None,
+            span("d", entry.d, mode.out_element, 1 if mode.accumulate else length) if mode.writes_d else None,
             span("a", entry.a, a_size) if mode.reads_a else None,
-            span("b", entry.b, mode.in_size) if mode.reads_b else None)
+            span("b", entry.b, mode.in_element, 1 if mode.repeats_b else length) if mode.reads_b else None)
 
     def _inside(self, spans: list[Span]) -> bool:
         return all(span.low >= 0 and span.high <= self.spec.capacity for span in spans)
@@ -309,6 +310,8 @@ class VectorMachine:
         if spans.d is None or spans.d.overlaps_itself:
             return False
         sources = [span for span in (spans.a, spans.b) if span is not None]
+        if mode.repeats_b and spans.b is not None and not spans.d.apart(spans.b):
+            return False
         if mode.accumulate:
             return spans.d.rows == spans.d.mats == 1 or all(spans.d.apart(source) for source in sources)
         return not any(_runs_ahead(spans.d, source) for source in sources)
@@ -327,10 +330,13 @@ class VectorMachine:
         step = self.spec.wave_elements(mode.exec_size)
         for first in range(0, length, step):
             count = min(step, length - first)
-            part = _Spans(*(span and span.part(first, count) for span in (line.d, line.a, line.b)))
+            part = _Spans(*(span and (span if span.length == 1 else span.part(first, count))
+                            for span in (line.d, line.a, line.b)))
             self._compute(mode, entry, part, (1, 1, count), first)
 
     def _operands(self, mode: Mode, entry: Entry, spans: _Spans, shape: tuple[int, int, int], first: int) -> Operands:
+        if mode.floating:
+            return self._float_operands(mode, entry, spans)
         kind, native = number_type(mode.exec_size, mode.signed), keeps_width(mode)
         wide = kind if native else np.dtype(np.int64)
         a: Any = np.asarray(entry.a).astype(kind).astype(wide)
@@ -347,6 +353,17 @@ class VectorMachine:
         if mode.op is Op.VMAC and spans.d is not None:
             d = self._read(spans.d, mode.signed, wide)[0]
         return Operands(mode, a, b, fa, fb, d, self.spec.fraction_bits[mode.exec_size], native)
+
+    def _float_operands(self, mode: Mode, entry: Entry, spans: _Spans) -> Operands:
+        """Patterns of floating-point numbers; integers as they are."""
+        kind = number_type(mode.in_element, mode.signed and mode.in_size != FLOAT)
+
+        def words(span: Span | None) -> Any:
+            return None if span is None else np.array(span.view(self.scratchpad, kind))
+
+        scalar = np.asarray(entry.a).astype(kind)
+        return Operands(mode, scalar if spans.a is None else words(spans.a), words(spans.b),
+                        d=words(spans.d) if mode.op is Op.VMAC else 0)
 
     def _read(self, span: Span, signed: bool, wide: np.dtype[Any]) -> tuple[Any, Any]:
         values = span.view(self.scratchpad, number_type(span.size, signed)).astype(wide, copy=False)
@@ -366,6 +383,9 @@ class VectorMachine:
         active = self._active(mode, operands, first, shape[2])
         if spans.d is None:
             raise MachineError(f"{mode.op.name} has no destination")
+        if mode.floating:
+            self._write(spans.d, compute_float(mode, operands.a, operands.b, operands.d), 0, active)
+            return
         if mode.accumulate:
             value, flag = accumulate(operands, active, shape)
             self._write(spans.d, value[..., None], flag[..., None], True)

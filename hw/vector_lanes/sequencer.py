@@ -15,7 +15,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
-from hw.vector_lanes.isa import Op
+from hw.vector_lanes.isa import FLOAT, Op
 from hw.vector_lanes.ranges import overlap
 from hw.vector_lanes.spec import VectorSpec
 
@@ -196,6 +196,8 @@ class Sequencer(wiring.Component):
             m.submodules[f"walker_{name}"] = walker = OperandWalker(len(operand.address))
             setattr(self, f"_address_{name}", walker.address)
             still = current.mode.accumulate | (current.mode.op == Op.VSCATTER) if name == "d" else 0
+            if name == "b" and self.spec.float32:
+                still = self._repeats_b(current)
             wide = Mux(self._indexed, 1 << operand.size, self.spec.row_bytes << operand.size >> current.size)
             m.d.comb += [
                 walker.enable.eq(advance), walker.load.eq(step.load), walker.mat.eq(step.mat), walker.row.eq(step.row),
@@ -209,9 +211,14 @@ class Sequencer(wiring.Component):
     def _masked_offset(self, instruction: Any, name: str) -> Value:
         """Bytes from the start of an operand to the next active wavefront of the mask."""
         mode = instruction.mode
-        stays = mode.accumulate if name == "d" else 0
+        stays = mode.accumulate if name == "d" else self._repeats_b(instruction) if name == "b" else 0
         jump = self.mask_number << self._wave_bits << instruction[name].size >> instruction.size
         return Mux(mode.masked & ~stays, jump, 0)
+
+    def _repeats_b(self, instruction: Any) -> Value | int:
+        """Whether B is one element per row."""
+        mode = instruction.mode
+        return mode.enumerated & (mode.in_size == FLOAT) if self.spec.float32 else 0
 
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
         current, wave = self.current, self.wave.payload
@@ -227,7 +234,10 @@ class Sequencer(wiring.Component):
             wave.sets_mask.eq(setup), wave.end.eq(ends),
             wave.a_used.eq(current.a.used & ~empty), wave.a_address.eq(self._address_a),
             wave.b_used.eq(current.b.used & ~empty), wave.b_address.eq(self._address_b),
-            wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(count << current.b.size),
+            wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(Mux(self._repeats_b(current), 1, count) << current.b.size if self.spec.float32 else
+                            count << current.b.size),
             wave.d_used.eq(current.d.used & ~current.mode.accumulate & ~empty), wave.d_address.eq(self._address_d),
             wave.d_bytes.eq(Mux(current.mode.accumulate, 1, count) << current.d.size),
         ]
+        if self.spec.float32:
+            m.d.comb += wave.late.eq((current.mode.in_size == FLOAT) | (current.mode.out_size == FLOAT))

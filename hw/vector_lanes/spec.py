@@ -11,6 +11,7 @@ __all__ = ["VectorSpec", "VectorSpecError"]
 MAX_LANES = 64
 MAX_SCRATCHPAD = 1 << 20
 MAX_MEMORY_BYTES = 32
+SHORTEST_FLOATS, LONGEST_FLOATS = 2, 24
 
 
 class VectorSpecError(SluiceError):
@@ -31,6 +32,8 @@ class VectorSpec:
     * `queue_depth`: instructions that wait for the lanes. `dma_queue`: transfers that wait for the DMA engine.
     * `mask_waves`: wavefronts that the mask can hold.
     * `fraction_bits`: what VMULFXP shifts its product right by, for bytes, halfwords and words.
+    * `float32`: whether lanes compute with floating-point numbers of 32 bits, too.
+    * `float_latency`: cycles of their operators, a product and a sum behind it, 2 to 24.
 
     Raises `VectorSpecError`.
     """
@@ -41,6 +44,8 @@ class VectorSpec:
     dma_queue: int = 4
     mask_waves: int = 256
     fraction_bits: tuple[int, int, int] = (4, 15, 16)
+    float32: bool = False
+    float_latency: int = 12
 
     def __post_init__(self) -> None:
         if not _power_of_two(self.lanes) or self.lanes > MAX_LANES:
@@ -50,6 +55,9 @@ class VectorSpec:
             if not _power_of_two(getattr(self, name)):
                 raise VectorSpecError(f"{name} must be a power of two, not {getattr(self, name)}")
         self._check_fractions()
+        if not SHORTEST_FLOATS <= self.float_latency <= LONGEST_FLOATS:
+            raise VectorSpecError(f"float_latency must be a number of cycles from {SHORTEST_FLOATS} to "
+                                  f"{LONGEST_FLOATS}, not {self.float_latency}")
 
     def _check_scratchpad(self) -> None:
         smallest = 2 * self.row_bytes

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from hw.vector_lanes.isa import Control, Entry, Mode, Op, check
+from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, check
 from hw.vector_lanes.machine import Span
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["StreamOptions", "random_entries", "random_memory"]
+__all__ = ["StreamOptions", "random_entries", "random_floats", "random_memory"]
 
 _CONDITIONAL = [op for op in Op if op.conditional]
 _INDEXED = [op for op in Op if op.indexed]
@@ -49,12 +49,27 @@ class StreamOptions:
 def random_memory(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
     """`count` bytes (uint8): random ones, with stretches of extreme values that make flags and overflows likely."""
     memory = rng.integers(0, 256, count, dtype=np.uint8)
+    memory[count // 2 : count // 2 + count // 4 & -4] = random_floats(rng, count // 16).view(np.uint8)
     extremes = np.array([0, 1, 0x7F, 0x80, 0xFF], np.uint8)
     for start in range(0, count, 64):
         if rng.random() < 0.5:
             part = memory[start:start + 64]
             part[:] = np.where(rng.random(len(part)) < 0.8, rng.choice(extremes, len(part)), part)
     return memory
+
+
+def random_floats(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
+    """Patterns of floating-point numbers (uint32): numbers of like sizes, whose sums cancel, the least and the greatest
+    ones, zeros, infinities, and what is no number with any payload."""
+    usual = np.ldexp(rng.integers(-(1 << 24), 1 << 24, count).astype(np.float32), rng.integers(-30, 4, count))
+    words = usual.astype(np.float32).view(np.uint32)
+    special = np.array([0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x807FFFFF, 0x3F800000, 0xBF800000, 0x4B000000,
+                        0x4EFFFFFF, 0x4F000000, 0xCF000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x7F7FFFFF, 0xFF7FFFFF,
+                        0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00123, 0x7F800001], np.uint32)
+    kinds = rng.random(count)
+    words = np.where(kinds < 0.25, rng.choice(special, count), words)
+    any_word = rng.integers(0, 1 << 32, count, dtype=np.uint32)
+    return np.where(kinds > 0.9, any_word, words).astype(np.uint32)
 
 
 def random_entries(spec: VectorSpec, rng: np.random.Generator, count: int,
@@ -136,8 +151,15 @@ class _Stream:
                         enumerated=self.chance(0.15), scalar=self.chance(0.25), accumulate=self.chance(0.15),
                         dimensions=self.pick([0, 0, 0, 1, 1, 2]), absolute=self.chance(0.15))
             mode = replace(mode, **fixed)
-            if not check(mode):
+            if self.spec.float32 and self.chance(0.4):
+                mode = self._with_floats(mode)
+            if not check(mode, self.spec.float32):
                 return mode
+
+    def _with_floats(self, mode: Mode) -> Mode:
+        """Perhaps a legal mode on floating-point numbers."""
+        sizes = self.pick([(FLOAT, FLOAT), (FLOAT, FLOAT), (FLOAT, mode.out_size), (mode.in_size, FLOAT)])
+        return replace(mode, in_size=sizes[0], out_size=sizes[1], accumulate=False, absolute=False)
 
     # --- groups of entries --------------------------------------------------------------------------------------------
 
@@ -154,14 +176,14 @@ class _Stream:
         return entries
 
     def shape(self, mode: Mode) -> tuple[list[Entry], dict[str, Span]]:
-        length, sizes = self.length(), {"d": mode.out_size, "a": mode.in_size, "b": mode.in_size}
+        length, sizes = self.length(), {"d": mode.out_element, "a": mode.in_element, "b": mode.in_element}
         if mode.op is Op.VSCATTER:
             sizes["a"] = mode.out_size
         rows = self.number(1, self.options.max_rows) if mode.dimensions else 1
         mats = self.number(1, self.options.max_rows) if mode.dimensions == 2 else 1
         spans = {}
         for name, size in sizes.items():
-            elements = 1 if mode.accumulate and name == "d" else length
+            elements = 1 if (mode.accumulate and name == "d") or (mode.repeats_b and name == "b") else length
             step = self.step(elements, size) if mode.dimensions else 0
             spans[name] = Span(0, size, elements, rows, mats, step,
                                self.step(elements * rows, size) if mode.dimensions == 2 else 0)
@@ -214,8 +236,9 @@ class _Stream:
             mode = self.mode([op for op in Op if not op.indexed], masked=True, dimensions=0)
             if mode.exec_size != size or mode.sets_mask:
                 continue
-            spans = {"d": Span(0, mode.out_size, 1 if mode.accumulate else length),
-                     "a": Span(0, mode.in_size, length), "b": Span(0, mode.in_size, length)}
+            spans = {"d": Span(0, mode.out_element, 1 if mode.accumulate else length),
+                     "a": Span(0, mode.in_element, length),
+                     "b": Span(0, mode.in_element, 1 if mode.repeats_b else length)}
             instruction = self.instruction(mode, spans)
             entries += [instruction] if instruction else []
         if entries and self.chance(0.3):
@@ -284,5 +307,5 @@ class _Stream:
         """A mode word that violates at least one rule by itself."""
         while True:
             word = self.number(0, (1 << 17) - 1)
-            if check(word):
+            if check(word, self.spec.float32):
                 return word

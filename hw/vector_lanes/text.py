@@ -27,7 +27,7 @@ class AssemblyError(SluiceError):
 
 
 def mode_text(mode: Mode) -> str:
-    """Sources, sizes and sign as in C: VVW, SVBHU. Only for sizes below 3."""
+    """Sources, sizes and sign as in C: VVW, SVBHU, VVF."""
     sources = ("S" if mode.scalar else "V") + ("E" if mode.enumerated else "V")
     sizes = SIZE_LETTERS[mode.in_size] + (SIZE_LETTERS[mode.out_size] if mode.out_size != mode.in_size else "")
     return sources + sizes + ("" if mode.signed else "U")
@@ -45,7 +45,7 @@ def entry_text(entry: Entry) -> str:
     if entry.control:
         return _control_text(entry)
     mode = entry.mode
-    if entry.c or 3 in (mode.in_size, mode.out_size, mode.dimensions):
+    if entry.c or mode.dimensions == 3:
         return f"raw {entry.code:#x}, {entry.a:#x}, {entry.b:#x}, {entry.d:#x}, {entry.c:#x}"
     return f"{mode.op.name}{_variants(mode)} {mode_text(mode)} {entry.d:#x}, {entry.a:#x}, {entry.b:#x}"
 
