@@ -201,7 +201,7 @@ class VectorDatapath(wiring.Component):
         more = accumulate_latency(self.spec) - _LATENCY
         enable, offset, shrink = (_later(m, name, value, more) for name, value in (
             ("late_enable", lanes["enable"]), ("late_offset", stage.offset), ("late_shrink", stage.control.shrink)))
-        parts = {
+        parts: dict[str, Value] = {
             name: Cat(value.word_select(lane, unit)[: unit >> share] for lane in range(self.spec.lanes))
             for value, unit, kind in ((lanes["float_result"], 32, "result"), (enable, 4, "enable"))
             for share, name in enumerate((kind, f"half_{kind}", f"byte_{kind}"))

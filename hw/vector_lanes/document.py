@@ -6,8 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hw.files import write_atomic
-from hw.vector_lanes.isa import CONTROLS, MODE, OPERANDS_BITS, OPERATIONS, PARAMETERS, RULES, Status, control_function
+from hw.vector_lanes.float_meaning import NOT_A_NUMBER
+from hw.vector_lanes.isa import (
+    CONTROLS,
+    FLOAT_RULES,
+    MODE,
+    OPERANDS_BITS,
+    OPERATIONS,
+    PARAMETERS,
+    RULES,
+    Status,
+    control_function,
+)
 from hw.vector_lanes.meaning import ACCUMULATOR_BITS
+from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["DOCUMENT", "document_text"]
 
@@ -16,9 +28,9 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "vector_isa.md"
 _FIELDS = {
     "op": "operation, see below",
     "signed": "1: S, numbers are signed; 0: U",
-    "in_size": "size of source elements: 0 byte, 1 halfword, 2 word",
+    "in_size": "size of source elements: 0 byte, 1 halfword, 2 word, 3 floating-point number (F)",
     "out_size": "size of result elements",
-    "enumerated": "B is the index of the element in its row, not a vector",
+    "enumerated": "B is the index of the element in its row, not a vector; with in size F one element per row",
     "scalar": "A is a 32-bit number, not an address",
     "masked": "only elements that the mask has active are executed",
     "accumulate": "the results of each row are added up",
@@ -69,6 +81,29 @@ accumulates adds A, at the out size, to the element: every element sees those be
 again. It takes a cycle for each element, two with a vector A, and waits where an address comes again too soon.
 
 **VMAC** reads D at the out size and extends it like a source.
+
+## Floating-point numbers
+
+Processors with floating-point lanes (`VectorSpec(float32=True)`; none of what follows exists in others) have a fourth
+size of elements, F: words in the binary format of IEEE 754 with 32 bits, subnormal numbers included. Every operation
+rounds to the nearest number, ties to even.
+
+| sizes | operations |
+|---|---|
+| F | VADD, VSUB, VMUL |
+| F | VMAC with a scalar A: D + A * B, the product rounded before the sum |
+| F | VMIN, VMAX: A if it is smaller (larger) or B is no number, else B |
+| F to B, H, W | VSEQ to VSGE: 1 or 0; of what is no number only VSNE holds |
+| F to B, H, W | VMOV: towards zero, cut to its low bits; what does not fit 32 bits (U: 64) is -2^31 (0) |
+| B, H, W to F | VMOV: the number nearest to a S or U integer |
+
+Sums and products that are no number are 0x{nan:x}. VMIN and VMAX keep patterns; sign and absolute value are VXOR and
+VAND of words, selections conditional moves of words on the result of a comparison. S and U mean nothing from F to F.
+Flags of the results are 0. A scalar A is a pattern. Enumerated, B is one element for all of a row: that at
+`B + m*incB3 + r*incB`. Masked instructions take the mask of words.
+
+Results are written as late as a row's sum: `float_latency` cycles behind the operands, by default {latency}, or as many
+as the sum takes if that is more. Instructions that need them wait as for a sum, all others do not.
 """
 
 _ERRORS = """
@@ -135,12 +170,14 @@ def _control_rows() -> Iterator[str]:
 def document_text() -> str:
     """The whole document."""
     status = ", ".join(f"{bit.name} {int(bit)}" for bit in Status)
-    rules = "\n".join(f"* *{rule.name}*: {rule.text}" for rule in RULES)
+    rules = "\n".join(f"* *{rule.name}*: {rule.text}" for rule in (*RULES, *FLOAT_RULES))
     parameters = (f"| {int(parameter)} | {info.text} |" for parameter, info in PARAMETERS.items())
     return "".join([
         _INTRODUCTION.format(bits=MODE.size), "\n## Mode word\n\n", _table("| bits | field | meaning |", _mode_rows()),
         "\n## Operations\n\n", _table("| code | name | result at width n | flag |", _operation_rows()),
-        _MEANINGS.format(accumulator=ACCUMULATOR_BITS), _ERRORS.format(rules=rules, status=status), _CONTROL, "\n",
+        _MEANINGS.format(accumulator=ACCUMULATOR_BITS,
+                         nan=NOT_A_NUMBER, latency=VectorSpec.float_latency),
+        _ERRORS.format(rules=rules, status=status), _CONTROL, "\n",
         _table("| number | name | operands | | function id |", _control_rows()), "\nParameters of GET:\n\n",
         _table("| number | value |", parameters),
         _ENCODING.format(low=f"{OPERANDS_BITS - 1}:2", first=OPERANDS_BITS,

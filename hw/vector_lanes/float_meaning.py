@@ -24,7 +24,9 @@ _COMPARISONS: dict[Op, Callable[[_Array, _Array], _Array]] = {
     Op.VSEQ: np.equal, Op.VSNE: np.not_equal, Op.VSLT: np.less, Op.VSLE: np.less_equal, Op.VSGT: np.greater,
     Op.VSGE: np.greater_equal,
 }
-_ARITHMETIC: dict[Op, Callable[[_Array, _Array], _Array]] = {Op.VADD: np.add, Op.VSUB: np.subtract, Op.VMUL: np.multiply}
+_ARITHMETIC: dict[Op, Callable[[_Array, _Array], _Array]] = {
+    Op.VADD: np.add, Op.VSUB: np.subtract, Op.VMUL: np.multiply,
+}
 
 
 def compute_float(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:

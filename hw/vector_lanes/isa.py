@@ -258,7 +258,8 @@ PARAMETERS: dict[Parameter, ParameterInfo] = {info.parameter: info for info in (
 
 @dataclass(frozen=True)
 class Mode:
-    """A decoded mode word. Sizes: 0 byte, 1 half, 2 word, 3 (`FLOAT`) floating-point number. `dimensions`: 0 for 1-D, 1 for 2-D, 2 for 3-D.
+    """A decoded mode word. Sizes: 0 byte, 1 half, 2 word, 3 (`FLOAT`) floating-point number. `dimensions`: 0 for 1-D,
+    1 for 2-D, 2 for 3-D.
 
     Fields may hold combinations that are illegal, and dimensions of 3 that mean nothing: `check` tells.
     """
@@ -313,8 +314,8 @@ class Mode:
 
     @property
     def repeats_b(self) -> bool:
-        """Whether B is one element per row, for all elements of the row: what enumerated means for numbers with a
-        point."""
+        """Whether B is one element per row, for all elements of the row: what `enumerated` means for floating-point
+        numbers."""
         return self.enumerated and self.in_size == FLOAT
 
     @property

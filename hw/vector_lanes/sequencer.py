@@ -225,6 +225,7 @@ class Sequencer(wiring.Component):
         count, setup = wave.count, self._sets_mask(current)
         # Behind the end of a masked vector the mask is 0: such a wavefront touches nothing.
         empty = Signal()
+        b_count = Mux(self._repeats_b(current), 1, count) if self.spec.float32 else count
         m.d.comb += empty.eq(current.mode.masked & ~self._mask.any())
         m.d.comb += [
             self.base.eq(self._address_d), wave.mode.eq(current.mode), wave.scalar.eq(current.scalar),
@@ -234,8 +235,7 @@ class Sequencer(wiring.Component):
             wave.sets_mask.eq(setup), wave.end.eq(ends),
             wave.a_used.eq(current.a.used & ~empty), wave.a_address.eq(self._address_a),
             wave.b_used.eq(current.b.used & ~empty), wave.b_address.eq(self._address_b),
-            wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(Mux(self._repeats_b(current), 1, count) << current.b.size if self.spec.float32 else
-                            count << current.b.size),
+            wave.a_bytes.eq(count << current.a.size), wave.b_bytes.eq(b_count << current.b.size),
             wave.d_used.eq(current.d.used & ~current.mode.accumulate & ~empty), wave.d_address.eq(self._address_d),
             wave.d_bytes.eq(Mux(current.mode.accumulate, 1, count) << current.d.size),
         ]

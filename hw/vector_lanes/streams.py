@@ -63,8 +63,9 @@ def random_floats(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
     ones, zeros, infinities, and what is no number with any payload."""
     usual = np.ldexp(rng.integers(-(1 << 24), 1 << 24, count).astype(np.float32), rng.integers(-30, 4, count))
     words = usual.astype(np.float32).view(np.uint32)
-    special = np.array([0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x807FFFFF, 0x3F800000, 0xBF800000, 0x4B000000,
-                        0x4EFFFFFF, 0x4F000000, 0xCF000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x7F7FFFFF, 0xFF7FFFFF,
+    special = np.array([0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x807FFFFF, 0x3F800000, 0xBF800000,
+                        0x4B000000, 0x4EFFFFFF, 0x4F000000, 0xCF000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x7F7FFFFF,
+                        0xFF7FFFFF,
                         0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00123, 0x7F800001], np.uint32)
     kinds = rng.random(count)
     words = np.where(kinds < 0.25, rng.choice(special, count), words)

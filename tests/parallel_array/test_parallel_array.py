@@ -127,7 +127,7 @@ def broken(name: str) -> object:
         case "divisor":
             return x // 0
         case "float":
-            return x + np.float32(1.5)
+            return x + np.float64(1.5)
         case "operand":
             return x * "text"
         case "truth":
@@ -159,7 +159,7 @@ def broken(name: str) -> object:
         case "window":
             return pa.sliding_window_view(x, (7, 7))
         case "element":
-            return pa.input("f", 4, "float32")
+            return pa.input("f", 4, "float16")
         case "shape":
             return pa.input("f", (2, 0), "int8")
         case "promise":
@@ -197,8 +197,8 @@ ERRORS = {
     "range": "the number 40000 is out of the range of int16 (-32768 to 32767)",
     "division": "unsupported operation: only a constant number can divide",
     "divisor": "unsupported operation: the divisor 0 is not positive",
-    "float": "unsupported type float32: elements are bool, int8, int16, int32, uint8, uint16, uint32",
-    "operand": "unsupported operand of type str: arrays and integers are possible",
+    "float": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32",
+    "operand": "unsupported operand of type str: arrays and numbers are possible",
     "truth": "the elements are not known yet: use where(), any() or all(), not if",
     "index": "index 9 is outside a dimension of 6 elements",
     "fancy": "unsupported operation: a table has one dimension, not shape (6, 7)",
@@ -208,17 +208,19 @@ ERRORS = {
     "mode": "there is no mode 'nearest' of take(): raise, clip, wrap",
     "numpy's table": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
     "numpy's take": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
-    "fractional index": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32",
+    "fractional index": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32, "
+                        "float32",
     "empty": "the section 3:3:1 of 6 elements is empty",
     "outside": "index 7 is outside dimension 1 of shape (6, 7)",
     "axis": "there is no axis 2 in an array of 2 dimensions",
     "matrix": "shapes (6, 7) and (6, 7) do not fit: 7 columns, 6 rows",
     "window": "a window of 7 does not fit dimension 0 of shape (6, 7)",
-    "element": "unsupported type float32: elements are bool, int8, int16, int32, uint8, uint16, uint32",
+    "element": "unsupported type float16: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32",
     "shape": "unsupported shape (2, 0): arrays have 1 to 6 dimensions of at least one element",
     "promise": "the range -128 to 200 does not lie in int8 (-128 to 127)",
     "interleave": "(6, 7) int16, (3,) int16 cannot be interleaved along axis 0: one shape and type, and an axis of it",
-    "fraction": "unsupported operation: there are no fractions; // divides integers",
+    "fraction": "unsupported operation: the vector processor has no division of fractions (// divides integers by "
+                "a constant); multiply by a reciprocal, or take the target dataflow or fpga",
     "method": "unsupported operation: there is no mean for parallel arrays",
     "function": "unsupported operation: there is no cumsum for parallel arrays",
     "reduce": "unsupported operation: there is no add.reduce for parallel arrays",

@@ -219,17 +219,17 @@ def test_calls_compile_to_their_entries(tmp_path):
 
 
 def test_every_mode_constant(tmp_path):
-    """All 144 constants with a 3-D operation: the assembler gets the bits the table says."""
+    """All 240 constants with a 3-D operation: the assembler gets the bits the table says."""
     constants = mode_constants()
     calls = [f"vector_3D({name}, VSGE, 0, 0, 0)" for name in constants]
     entries, _ = decode_calls(compile_words(tmp_path, VectorSpec(8), ";\n".join(calls)))
-    assert len(constants) == 4 * 12 * 3
+    assert len(constants) == 4 * 20 * 3
     for (name, bits), entry in zip(constants.items(), entries, strict=True):
         mode = entry.mode
         sizes = name[2:].rstrip("SU")
         assert entry.code == bits | Op.VSGE | 2 << 14
         assert (mode.scalar, mode.enumerated, mode.signed) == (name[0] == "S", name[1] == "E", name[-1] != "U")
-        assert ("BHW"[mode.in_size], "BHW"[mode.out_size]) == (sizes[0], sizes[-1])
+        assert ("BHWF"[mode.in_size], "BHWF"[mode.out_size]) == (sizes[0], sizes[-1])
 
 
 def test_synchronisation_reaches_the_core(tmp_path):

@@ -61,13 +61,13 @@ def touched(statement: Instruction, settings: InForce) -> Touched:
         assert isinstance(base, int)
         return span(base, size, [(values[0], values[place]) for values in shape]) if shape else (base, base + size)
 
-    writes = operand(statement.d, (1 if mode.accumulate else length) << mode.out_size, 1)
+    writes = operand(statement.d, (1 if mode.accumulate else length) << mode.out_element, 1)
     reads = {}
     if mode.reads_a:
-        size = mode.out_size if mode.op is Op.VSCATTER else mode.in_size
+        size = mode.out_element if mode.op is Op.VSCATTER else mode.in_element
         reads["A"] = operand(statement.a, length << size, 2)
     if mode.reads_b:
-        reads["B"] = operand(statement.b, length << mode.in_size, 3)
+        reads["B"] = operand(statement.b, (1 if mode.repeats_b else length) << mode.in_element, 3)
     if mode.op is Op.VGATHER:
         reads["table"] = ANYWHERE
     if mode.op is Op.VSCATTER:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.bind.vector.access import Access, compose, identity, translated, whole
+from compiler.bind.vector.float_words import FLOAT_OPERATIONS
 from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Part, Reduce, Scatter, Stretch, Take, Value, seen_from
 from compiler.bind.vector.reassociate_constants import regrouped
 from compiler.bind.vector.value_ranges import Range, exact_range, range_of, wrapped, wraps
@@ -20,8 +21,10 @@ from compiler.frontend.parallel_array.reference import OPERATIONS
 __all__ = ["COMMUTATIVE", "GraphBuilder"]
 
 COMMUTATIVE = frozenset({"add", "multiply", "multiply_high", "bitwise_and", "bitwise_or", "bitwise_xor", "minimum",
-                         "maximum", "abs_difference", "equal", "not_equal"})
-_MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
+                         "maximum", "abs_difference", "equal", "not_equal", "float_add", "float_multiply",
+                         "float_equal", "float_not_equal"})
+_MIRRORED = {"greater": "less", "greater_equal": "less_equal", "float_greater": "float_less",
+             "float_greater_equal": "float_less_equal"}
 
 
 def power_of_two(value: Value) -> int | None:
@@ -251,6 +254,8 @@ def _fold(operation: str, operands: list[int], dtype: np.dtype) -> int:
         return wrapped(operands[0] << amount, least, greatest)
     if operation == "right_shift":
         return wrapped(operands[0] >> (operands[1] if 0 <= operands[1] < 32 else 32), least, greatest)
+    if operation in FLOAT_OPERATIONS:
+        return wrapped(FLOAT_OPERATIONS[operation](*operands), least, greatest)
     wide = [np.asarray(o, np.int64) for o in operands]
     return wrapped(int(OPERATIONS[operation](*wide)), least, greatest)
 

@@ -14,10 +14,10 @@ from compiler.frontend.parallel_array.functions import abs_difference, maximum, 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, fold
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Table
-from compiler.ir.types import BIT, Int, Type
+from compiler.ir.types import BIT, FLOAT32, Float, Int, Type
 from hw.errors import SluiceError
 
-__all__ = ["UnsupportedValue", "container", "cut", "value_of"]
+__all__ = ["UnsupportedValue", "container", "cut", "plain_operation", "value_of"]
 
 
 class UnsupportedValue(SluiceError):
@@ -32,8 +32,19 @@ _PLAIN: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def container(type: Int) -> np.dtype:
-    """The element type that holds the values of an integer type."""
+_OF_FLOATS: dict[str, Callable[..., Array]] = {
+    **{op: _PLAIN[op] for op in ("add", "sub", "mul", "min", "max", "eq", "ne", "lt", "ge", "gt", "le")},
+    "neg": lambda a: -a, "abs": lambda a: abs(a), "pass": lambda a: a, "select": where,
+}
+
+
+def plain_operation(op: str) -> Callable[[Array, Array], Array]:
+    """What an operation of two operands is on arrays."""
+    return _PLAIN[op]
+
+
+def container(type: Int | Float) -> np.dtype:
+    """The element type that holds the values of a type."""
     return np.dtype(np.bool_) if type == BIT else type.dtype
 
 
@@ -50,23 +61,27 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
     """
 
     def step(node: Expr, arguments: list[Array]) -> Array:
-        kind = _integer(node.type)
+        kind = _element(node.type)
         match node:
-            case Const(number, _):
+            case Const(number, Float()):
+                return array_constant(np.array(number, np.uint32).view(np.float32))
+            case Const(number, _) if isinstance(kind, Int):
                 return array_constant(np.array(kind.wrap(number), container(kind)))
             case Read(number, _):
                 return read(number)
             case Iterator(name, _):
                 return cut(index(name), kind)
-            case Cast():
-                return cut(arguments[0], kind)
+            case Cast(argument):
+                return _cast(arguments[0], argument.type, kind)
             case Lookup(table, _, _):
-                entries = array_constant(np.array(tables[table].values).astype(container(kind)))
+                entries = array_constant(_entries(tables[table], kind))
                 return take(entries, _as_index(arguments[0]), mode="clip")
             case Load(name, _, _, _):
                 return take(memory(name), _as_index(arguments[0]), mode="clip")
             case Apply(op, args, _):
-                return _applied(op, kind, [_integer(a.type) for a in args], args, arguments)
+                if isinstance(kind, Float) or any(isinstance(a.type, Float) for a in args):
+                    return _on_floats(op, arguments)
+                return _applied(op, _integer(kind), [_integer(a.type) for a in args], args, arguments)
         raise UnsupportedValue("stores at places that depend on data are unsupported")
 
     return fold(without_dividers(value), step)
@@ -76,15 +91,52 @@ def _as_index(value: Array) -> Array:
     return value.astype(np.uint8) if value.dtype == np.bool_ else value
 
 
+def _entries(table: Table, kind: Int | Float) -> np.ndarray:
+    values = np.array(table.values)
+    return values.astype(np.uint32).view(np.float32) if isinstance(kind, Float) else values.astype(container(kind))
+
+
+def _cast(value: Array, source: Type, kind: Int | Float) -> Array:
+    """Integers narrower than their element type come from those of 32 bits."""
+    if isinstance(source, Float) and isinstance(kind, Int) and kind.width < 32:
+        if kind == BIT:
+            raise UnsupportedValue("conversions of floating-point numbers to one bit are unsupported; compare with 0")
+        return cut(value.astype(np.int32), kind)
+    return cut(value, kind)
+
+
+def _on_floats(op: str, values: list[Array]) -> Array:
+    if op in _OF_FLOATS:
+        return _OF_FLOATS[op](*values)
+    raise UnsupportedValue(_MISSING.get(op, f"operation '{op}' on float32 is unsupported by the vector target; the "
+                                            "targets dataflow and fpga have it"))
+
+
+_MISSING = {
+    "div": "division of float32 is unsupported by the vector target: multiply by a reciprocal, or take the target "
+           "dataflow or fpga, which divide",
+    "sqrt": "square roots of float32 are unsupported by the vector target; the targets dataflow and fpga have them",
+    "mad": "fma of float32, which rounds once, is unsupported by the vector target: write a * b + c, which rounds "
+           "twice, or take the target dataflow or fpga",
+}
+"""What there is no instruction for."""
+
+
+def _element(type: Type) -> Int | Float:
+    return FLOAT32 if type == FLOAT32 else _integer(type)
+
+
 def _integer(type: Type) -> Int:
     if not isinstance(type, Int) or type.width > 32:
         raise UnsupportedValue(f"values of type {type} are unsupported; the vector target has integers of up to 32 "
-                               "bits")
+                               "bits and float32")
     return type
 
 
-def cut(value: Array, kind: Int) -> Array:
-    """`value` modulo 2**width, as a value of the type."""
+def cut(value: Array, kind: Int | Float) -> Array:
+    """`value` modulo 2**width, as a value of the type; of a floating-point type the nearest number."""
+    if isinstance(kind, Float):
+        return value.astype(np.uint8).astype(np.float32) if value.dtype == np.bool_ else value.astype(np.float32)
     if kind == BIT:
         return value if value.dtype == np.bool_ else (value & 1) != 0
     found = value.astype(container(kind))

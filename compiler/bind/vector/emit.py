@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
+from compiler.bind.vector.float_words import FLOAT_CODES, SIGN, gives_floats, is_repeated, takes_floats
 from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
@@ -17,7 +18,7 @@ from compiler.bind.vector.shapes import Dimension, Operands, Settings, cycles, i
 from compiler.bind.vector.sizes import Form, Sizes
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.window_packing import WindowPack, window_pack
-from hw.vector_lanes.isa import Mode
+from hw.vector_lanes.isa import FLOAT, Mode
 from hw.vector_lanes.isa import Op as Opcode
 
 __all__ = ["Placement", "TileCode", "fill_boxes", "scratch_bytes"]
@@ -33,16 +34,23 @@ _SHIFTS = {"left_shift": Opcode.VSHL, "right_shift": Opcode.VSHR}
 
 @dataclass(frozen=True)
 class _Single:
-    """One instruction: opcode, absolute bit, and operands A and B."""
+    """One instruction: opcode, absolute bit, and operands A and B; whether it takes and gives floating-point numbers,
+    and whether it is signed if that does not depend on ranges. `repeated`: B is one element for all of a row."""
 
     op: Opcode
     a: Value | None
     b: Value | None = None
     absolute: bool = False
+    float_in: bool = False
+    float_out: bool = False
+    signed: bool | None = None
+    repeated: bool = False
 
 
 def single_instruction(operation: str, operands: Sequence[Value]) -> _Single:
     """The instruction for an operation that takes only one. Scalars become operand A."""
+    if operation in FLOAT_CODES:
+        return _on_floats(operation, operands)
     x = operands[0]
     y = operands[1] if len(operands) > 1 else x
     if operation in _PLAIN:
@@ -57,6 +65,19 @@ def single_instruction(operation: str, operands: Sequence[Value]) -> _Single:
     if operation == "abs_difference":
         return _Single(Opcode.VSUB, *((y, x) if isinstance(y, int) else (x, y)), absolute=True)
     return _Single(Opcode.VMOV, x, absolute=operation == "absolute")
+
+
+def _on_floats(operation: str, operands: Sequence[Value]) -> _Single:
+    """The instruction for an operation on floating-point numbers."""
+    x, y = operands[0], operands[-1]
+    code, mirrored = FLOAT_CODES[operation]
+    if operation == "float_subtract" and isinstance(y, int):
+        x, y, mirrored = x, y ^ SIGN, Opcode.VADD
+    if isinstance(y, int) or (is_repeated(x) and not is_repeated(y)):
+        x, y, code = y, x, mirrored
+    signed = None if gives_floats(operation) else operation != "float_to_uint"
+    return _Single(code, x, y, float_in=takes_floats(operation), float_out=gives_floats(operation), signed=signed,
+                   repeated=len(operands) == 2 and is_repeated(y))
 
 
 @dataclass(frozen=True)
@@ -166,10 +187,12 @@ class TileCode:
 
     def _operation(self, node: Op, box: Box) -> Iterator[Statement]:
         form = self.sizes.forms[node]
-        if node.operation == "multiply_add":
+        if node.operation in ("multiply_add", "float_multiply_add"):
+            floats = node.operation == "float_multiply_add"
             total, factor, vector = node.operands
             yield from self._bring(total, node, box)
-            yield from self._instruction(node, box, _Single(Opcode.VMAC, factor, vector), form)
+            single = _Single(Opcode.VMAC, factor, vector, float_in=floats, float_out=floats)
+            yield from self._instruction(node, box, single, form)
         elif node.operation == "where":
             condition, a, b = node.operands
             yield from self._bring(b, node, box)
@@ -193,7 +216,10 @@ class TileCode:
         scalar = isinstance(single.a, int)
         vectors = isinstance(single.a, Access) or isinstance(single.b, Access)
         size = form.in_size if vectors else out
-        return Mode(single.op, form.signed, _LOG[size], _LOG[out], scalar=scalar, absolute=single.absolute)
+        in_code, out_code = FLOAT if single.float_in else _LOG[size], FLOAT if single.float_out else _LOG[out]
+        signed = form.signed if single.signed is None else single.signed
+        return Mode(single.op, signed, in_code, out_code, enumerated=single.repeated, scalar=scalar,
+                    absolute=single.absolute)
 
     def _dimensions(self, box: Box, d_steps: Sequence[int], a: Value | None, b: Value | None) -> list[Dimension]:
         rank = len(box)

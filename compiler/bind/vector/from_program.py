@@ -18,8 +18,9 @@ import numpy as np
 
 from compiler.bind.vector.affine_pieces import clamped, divided, parts_of
 from compiler.bind.vector.array_state import Contents, Written
-from compiler.bind.vector.element_values import UnsupportedValue, container, cut, value_of
+from compiler.bind.vector.element_values import UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.bind.vector.scans import scan_of, scanned
 from compiler.bind.vector.scatter_updates import keeps_bits, update_of
@@ -31,10 +32,10 @@ from compiler.frontend.parallel_array.location import ArrayError, written_at
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.frontend.parallel_array.program import program as array_program
 from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
-from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store
+from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, is_floating, postorder
 from compiler.ir.points import contains
 from compiler.ir.program import Access, Program, Statement
-from compiler.ir.types import Int, Type
+from compiler.ir.types import FLOAT32, Float, Int, Type
 
 __all__ = ["from_program"]
 
@@ -48,10 +49,19 @@ Rows = list[tuple[tuple[int, ...], int, int]]
 """Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
 
 
-def from_program(program: Program) -> ArrayProgram:
-    """`program` as parallel arrays with the same inputs and outputs. Raises `VectorTargetError` naming the statement
-    that cannot be translated, and why."""
+def from_program(program: Program, floats: bool = True) -> ArrayProgram:
+    """`program` as parallel arrays with the same inputs and outputs, for lanes that compute with `floats`. Raises
+    `VectorTargetError` naming the statement that cannot be translated, and why."""
+    if not floats:
+        _check_integers(program)
     return _Translation(program).run()
+
+
+def _check_integers(program: Program) -> None:
+    for statement in program.statements:
+        if any(isinstance(node, Apply | Cast) and is_floating(node) for node in postorder(statement.value)):
+            raise VectorTargetError(f"{statement.label()} computes with floating-point numbers, which lanes do if they "
+                                    "are asked for: give the option float32 (float32=True, --option float32=true)")
 
 
 class _Translation:
@@ -64,15 +74,17 @@ class _Translation:
 
     def run(self) -> ArrayProgram:
         for array in self.program.inputs:
-            kind = _integer(array.type, f"input {array.name}")
+            kind = _element(array.type, f"input {array.name}")
             if len(array.shape) > MOST_DIMENSIONS:
                 raise VectorTargetError(f"input {array.name} has {len(array.shape)} dimensions; the vector target has "
                                         f"arrays of up to {MOST_DIMENSIONS}")
-            given = input(array.name, array.shape, container(kind), kind.minimum, kind.maximum)
+            ends = () if isinstance(kind, Float) else (kind.minimum, kind.maximum)
+            given = input(array.name, array.shape, container(kind), *ends)
             self.contents[array.name] = Contents(array.shape, given.dtype, given)
         for statement in _ordered(self.program, self.program.statements):
             for single in _singles(self.program, statement):
-                self._translated(single)
+                for step in _in_order(self.program, single):
+                    self._translated(step)
         outputs = {array.name: self._held(array.name, "output").result() for array in self.program.outputs}
         return array_program(self.program.name, **outputs)
 
@@ -80,7 +92,7 @@ class _Translation:
         """What an array holds."""
         if name not in self.contents:
             array = self.program.array(name)
-            kind = container(_integer(array.type, f"{role} {name}"))
+            kind = container(_element(array.type, f"{role} {name}"))
             self.contents[name] = Contents(array.shape, kind)
         return self.contents[name]
 
@@ -105,9 +117,9 @@ class _Translation:
             self._scatter(statement, statement.value, space)
             return
         target = self.program.array(statement.write.array)
-        kind = _integer(target.type, f"array {target.name}")
+        kind = _element(target.type, f"array {target.name}")
         written = _Target(space, statement)
-        accumulated, scan = _accumulation(statement), None
+        accumulated, scan = _accumulation(self.program, statement), None
         if accumulated is None and _precedes(self.program, statement, statement):
             scan = scan_of(self.program, statement)
         if scan is not None:
@@ -119,7 +131,10 @@ class _Translation:
             value = space.spread(self._value(statement, statement.value, space))
             if space.mask is not None:
                 value = where(array_constant(space.mask), value, self._words(statement, statement.write, space, None))
+        elif isinstance(accumulated, FloatAccumulation):
+            value = self._accumulated_float(statement, accumulated, space)
         else:
+            assert isinstance(kind, Int)
             value = self._accumulated(statement, accumulated, space, written, kind)
         self._held(target.name).write(written.placed(value.astype(container(kind))))
 
@@ -131,7 +146,7 @@ class _Translation:
         if space.mask is not None:
             index = where(array_constant(space.mask), index.astype(np.dtype(np.int32)), -1)
         value = space.spread(self._value(statement, update.term if update else store.value, space))
-        kind, found = _integer(self.program.array(name).type, f"array {name}"), self._held(name).read()
+        kind, found = _element(self.program.array(name).type, f"array {name}"), self._held(name).read()
         for part in _parts_of(index, update is not None and isinstance(update.term, Const)):
             found = scattered(found, index[part], value[part], update is not None)
         self._held(name).write(Written(cut(found, kind) if update else found, Place((0,), (1,))))
@@ -148,6 +163,14 @@ class _Translation:
             return cut(before + total.astype(container(kind)), kind)
         less = terms.min(axes) if found.op == "min" else terms.max(axes)
         return (minimum if found.op == "min" else maximum)(before, less.astype(container(kind)))
+
+    def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: _Space) -> Array:
+        """Of a statement that has one term for an element."""
+        before = space.spread(self._words(statement, statement.reads[found.read], space, None))
+        term = space.spread(self._value(statement, found.term, space))
+        operands = (term, before) if found.swapped else (before, term)
+        after = plain_operation(found.op)(*operands)
+        return after if space.mask is None else where(array_constant(space.mask), after, before)
 
     def _value(self, statement: Statement, value: Expr, space: _Space) -> Array:
         def read(number: int) -> Array:
@@ -185,9 +208,11 @@ def _parts_of(index: Array, one: bool) -> Iterator[slice | tuple[()]]:
     yield from (slice(first, first + count) for first in range(0, index.shape[0], count))
 
 
-def _integer(type: Type, what: str) -> Int:
-    if not isinstance(type, Int) or type.width > 32:
-        raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits")
+def _element(type: Type, what: str) -> Int | Float:
+    if type != FLOAT32 and (not isinstance(type, Int) or type.width > 32):
+        raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits "
+                                "and float8.23, that is float in C; the targets dataflow and fpga have other floats")
+    assert isinstance(type, Int | Float)
     return type
 
 
@@ -227,7 +252,7 @@ def _outermost(times: Sequence[isl.Set]) -> tuple[int, int, int]:
 def _runs_whole(program: Program, statement: Statement) -> bool:
     """Whether no iteration needs another's result, but for accumulating it, the write moves along the array's
     dimensions one loop each, and every point of the index space writes an element of its own."""
-    accumulated = _accumulation(statement) is not None
+    accumulated = _accumulation(program, statement) is not None
     if not accumulated and _precedes(program, statement, statement):
         return False
     spaces = [_Space(single) for single in _singles(program, statement)]
@@ -237,7 +262,7 @@ def _runs_whole(program: Program, statement: Statement) -> bool:
 def _is_scan(program: Program, statement: Statement) -> bool:
     """Whether a statement that needs its own results combines all of those before, and can be written whole."""
     singles = _singles(program, statement)
-    return (len(singles) == 1 and _accumulation(statement) is None and scan_of(program, singles[0]) is not None
+    return (len(singles) == 1 and _accumulation(program, statement) is None and scan_of(program, singles[0]) is not None
             and not _Space(singles[0]).folds() and not _Space(singles[0]).repeats())
 
 
@@ -285,8 +310,18 @@ class _Accumulation:
     term: Expr
 
 
-def _accumulation(statement: Statement) -> _Accumulation | None:
+def _in_order(program: Program, statement: Statement) -> Iterator[Statement]:
+    """A statement that adds up floating-point numbers, term by term; any other one as it is."""
+    if float_accumulation(program, statement) is None:
+        yield statement
+        return
+    yield from in_order(program, statement, _Target(_Space(statement), statement).reduced)
+
+
+def _accumulation(program: Program, statement: Statement) -> _Accumulation | FloatAccumulation | None:
     """What a statement accumulates: the element that it writes is read once, as an operand of the last operation."""
+    if isinstance(program.array(statement.write.array).type, Float):
+        return float_accumulation(program, statement)
     own = [i for i, r in enumerate(statement.reads) if r.array == statement.write.array]
     value, kinds = statement.value, [statement.value.type]
     while isinstance(value, Cast):

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
+from compiler.bind.vector.float_words import ORDERED, is_signless, repeated_operand
 from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Scatter, Take, Value, nodes_of, tables_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
@@ -144,9 +145,13 @@ class CopyPass(Rewriter):
 
     def visit(self, node: Node) -> Value:
         if isinstance(node, Op) and node.operation != "copy":
-            operands = [self._contiguous(self.seen(o, node.rank), node) for o in node.operands]
+            operands = [self.seen(o, node.rank) for o in node.operands]
+            kept = repeated_operand(node.operation, operands)
+            operands = [o if i == kept else self._contiguous(o, node) for i, o in enumerate(operands)]
             if node.operation in ("left_shift", "right_shift") and isinstance(operands[0], int):
                 operands[0] = self.builder.copy(operands[0], node.dtype, node.location, node.rank)
+            if node.operation in ORDERED and isinstance(operands[1], int) and not is_signless(operands[1]):
+                operands[1] = self.builder.copy(operands[1], node.dtype, node.location, node.rank)
             return self.builder.operation(node.operation, operands, node.dtype, node.location, node.rank)
         if isinstance(node, Reduce):
             return self._reduce(node)

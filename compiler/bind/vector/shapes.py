@@ -71,8 +71,9 @@ class Settings:
 
 
 def _sizes(mode: Mode) -> tuple[int, int, int]:
-    size = 1 << mode.in_size
-    return 1 << mode.out_size, size if mode.reads_a else 0, size if mode.reads_b else 0
+    """Steps of D, A and B from element to element; 0 for what is no vector, or one element for all of the row."""
+    size = 1 << mode.in_element
+    return 1 << mode.out_element, size if mode.reads_a else 0, size if mode.reads_b and not mode.repeats_b else 0
 
 
 def merged(dimensions: list[Dimension]) -> list[Dimension]:
@@ -92,7 +93,7 @@ def _shape(dimensions: list[Dimension], mode: Mode) -> list[Dimension]:
     unit = _sizes(mode)
     if mode.accumulate:
         unit = (0, *unit[1:])
-    used = [u > 0 or i == 0 for i, u in enumerate(unit)]
+    used = [u > 0 or i == 0 or (i == 2 and mode.repeats_b) for i, u in enumerate(unit)]
     matching = [i for i, d in enumerate(real) if all(s == u for s, u, k in zip(d.steps, unit, used, strict=True) if k)]
     if matching:
         best = max(matching, key=lambda i: real[i].extent)
@@ -104,7 +105,7 @@ def _shape(dimensions: list[Dimension], mode: Mode) -> list[Dimension]:
 
 def _with_gaps(shape: list[Dimension], mode: Mode) -> list[Dimension]:
     """The innermost rows as one vector that runs over the gaps between them, if all gaps are alike."""
-    if len(shape) < 2:
+    if len(shape) < 2 or (mode.repeats_b and any(dimension.b for dimension in shape[-2:])):
         return shape
     row, vector = shape[-2:]
     sizes = _sizes(mode)

@@ -15,6 +15,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.float_words import gives_floats, takes_floats
 from compiler.bind.vector.graph import (
     Extend,
     Leaf,
@@ -78,7 +79,7 @@ def fits(limits: Range, size: int, signed: bool) -> bool:
 
 def shared_operands(node: Op) -> tuple[int, ...]:
     """Positions of operands that the instruction reads at its common in size."""
-    if node.operation == "multiply_add":
+    if node.operation in ("multiply_add", "float_multiply_add"):
         return (1, 2)
     return (0, 1) if node.operation == "where" else tuple(range(len(node.operands)))
 
@@ -124,7 +125,7 @@ class _Assignment:
             return self.results[node]
         if isinstance(node, Take | Scatter) or node in self.fixed:
             return node.dtype.itemsize
-        if isinstance(node, Op) and node.operation == "multiply_high":
+        if isinstance(node, Op) and (node.operation == "multiply_high" or gives_floats(node.operation)):
             return 4
         return min(range_bytes((node.low, node.high)), max(demand, 1))
 
@@ -143,7 +144,7 @@ class _Assignment:
         modular = _MODULAR.get(node.operation, ())
         for i, operand in enumerate(node.operands):
             if isinstance(operand, Access):
-                full = range_bytes((operand.node.low, operand.node.high))
+                full = 4 if takes_floats(node.operation) else range_bytes((operand.node.low, operand.node.high))
                 yield operand.node, own if i in modular else full
 
     # Growing.
@@ -195,7 +196,7 @@ class _Assignment:
         if not shared:
             self.forms[key] = Form(out, node.low < 0)
             return self._settle_rest(node, out)
-        if node.operation == "multiply_high" and out < 4:
+        if (node.operation == "multiply_high" and out < 4) or takes_floats(node.operation):
             least = 4
         for size in (s for s in SIZES if s >= least):
             for signed in (False, True):
@@ -208,7 +209,7 @@ class _Assignment:
 
     def _settle_rest(self, node: Op, out: int) -> bool:
         """The accumulator of a multiply-add lies where its result goes; so may the rest of a select."""
-        if node.operation == "multiply_add":
+        if node.operation in ("multiply_add", "float_multiply_add"):
             operand = node.operands[0]
             assert isinstance(operand, Access)
             size = self._operand_size(node, 0)

@@ -13,6 +13,7 @@ from compiler.bind.vector.contractions import ContractionPass
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.flatten import flattened
+from compiler.bind.vector.float_values import check_lanes
 from compiler.bind.vector.from_program import from_program
 from compiler.bind.vector.gathers import with_gathers
 from compiler.bind.vector.graph import Extend, Node, nodes_of
@@ -46,6 +47,7 @@ from hw.vector_lanes.spec import VectorSpec
 __all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
 
 MEMORIES = True
+FLOATING = True
 TRAPS = False
 """Accesses at places that depend on data are taken, but end no run; `compiler.bind.vector.gathers` says which."""
 
@@ -70,7 +72,7 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     state = passes.run(State(replace(program, shared=())))
     short, coalesced = state.program, CoalesceTileLoops.name in state.notes
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=""))
-    design = compile_arrays(from_program(with_gathers(wide)), options)
+    design = compile_arrays(from_program(with_gathers(wide), options.float32), options)
     design = validate_design(replace(design, program=program, coalesced=coalesced))
     return replace(design, seconds=time.perf_counter() - start)
 
@@ -81,6 +83,7 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     spec = options.spec()
     start = time.perf_counter()
     whole = lowered(program, spec)
+    check_lanes([result.node for result in whole.results], spec)
     across = TransposedLoadPass(whole, GraphBuilder())
     graphs = [whole, across.run()][:1 + across.found]
     plans = (_planned(graph, spec, options, spilled) for graph in graphs for spilled in _spilled(graph))

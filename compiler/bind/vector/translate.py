@@ -9,11 +9,12 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, is_identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.float_values import as_words, float_reduction, float_value, stored
 from compiler.bind.vector.graph import Leaf, Node, Part, Scatter, Value
 from compiler.bind.vector.ir import MemoryArray
 from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
-from compiler.frontend.parallel_array.element_types import bounds
+from compiler.frontend.parallel_array.element_types import FLOAT32, bounds
 from compiler.frontend.parallel_array.expression import (
     Apply,
     Assembly,
@@ -73,7 +74,7 @@ def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
             results += _assembled(name, expression, sources, builder)
             size = int(np.prod(expression.shape, dtype=np.int64)) * expression.dtype.itemsize
             temporaries.append(MemoryArray(name, "temporary", str(expression.dtype), expression.shape, size))
-            values[id(expression)] = builder.leaf(name, expression.shape, expression.dtype,
+            values[id(expression)] = builder.leaf(name, expression.shape, stored(expression.dtype),
                                                   *bounds(expression.dtype), expression.location)
     for name, expression in program.outputs.items():
         if isinstance(expression, Assembly):
@@ -85,7 +86,7 @@ def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
 
 
 def _assembled(name: str, expression: Assembly, values: list[Value], builder: GraphBuilder) -> list[Result]:
-    pieces = [Piece(value, part.shape, part.dtype, Part(expression.shape, place.first, place.steps))
+    pieces = [Piece(value, part.shape, stored(part.dtype), Part(expression.shape, place.first, place.steps))
               for part, place, value in zip(expression.parts, expression.places, values, strict=True)]
     found = packed([squeezed(piece) for piece in pieces], expression.location, builder)
     return [replace(_result(name, piece.shape, piece.dtype, expression.location, piece.value, builder),
@@ -95,20 +96,23 @@ def _assembled(name: str, expression: Assembly, values: list[Value], builder: Gr
 def _result(name: str, shape: tuple[int, ...], dtype: np.dtype, location: Location, value: Value,
             builder: GraphBuilder) -> Result:
     if isinstance(value, int) or not value.is_translation(len(shape)):
-        value = builder.copy(value, dtype, location, len(shape))
-    return Result(name, value.node, value.offset, shape, dtype)
+        value = builder.copy(value, stored(dtype), location, len(shape))
+    return Result(name, value.node, value.offset, shape, stored(dtype))
 
 
 def _translated(expression: Expression, sources: list[Value], builder: GraphBuilder) -> Value:
     rank = len(expression.shape)
     match expression:
         case Input():
-            return builder.leaf(expression.name, expression.shape, expression.dtype, expression.low, expression.high,
-                                expression.location)
+            return builder.leaf(expression.name, expression.shape, stored(expression.dtype), expression.low,
+                                expression.high, expression.location)
         case Literal():
-            return builder.constant(expression.value, expression.location)
+            return builder.constant(as_words(expression.value), expression.location)
         case Apply():
             operands = [_spread(s, e, rank) for s, e in zip(sources, expression.operands, strict=True)]
+            kinds = [e.dtype for e in expression.operands]
+            if FLOAT32 in (*kinds, expression.dtype):
+                return float_value(expression, operands, kinds, builder)
             return builder.operation(expression.operation, operands, expression.dtype, expression.location, rank)
         case View():
             return _view(expression, sources[0], builder)
@@ -124,6 +128,8 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
         case Reduce():
             source = sources[0]
             extents = expression.source.shape[rank:]
+            if expression.dtype == FLOAT32:
+                return float_reduction(expression, source, extents, builder)
             if isinstance(source, int):
                 source = builder.copy(source, expression.source.dtype, expression.location, rank + len(extents))
             return builder.reduction(expression.operation, source, extents, expression.dtype, expression.location)
@@ -164,7 +170,12 @@ def _scattered(scatter: ScatterExpression, sources: list[Value], builder: GraphB
     length = kept + (range_of(index)[1] >= kept)
     if isinstance(index, int):
         index = builder.copy(index, word, scatter.location, rank)
-    node = Scatter(0, 1, scatter.dtype, 0, 0, scatter.location, base, index, value, extents, length, kept, scatter.adds)
+    if scatter.adds and scatter.dtype == FLOAT32:
+        raise VectorTargetError(f"{scatter.location}: unsupported operation: sums of float32 at places that depend on "
+                                "data; the vector processor scatters sums of integers, the targets dataflow and fpga "
+                                "those of floating-point numbers")
+    node = Scatter(0, 1, stored(scatter.dtype), 0, 0, scatter.location, base, index, value, extents, length, kept,
+                   scatter.adds)
     return builder.scattering(node, base, index, value)
 
 
@@ -190,7 +201,7 @@ def _view(view: View, source: Value, builder: GraphBuilder) -> Value:
     if isinstance(source, int) and defaults <= {source}:
         return source
     if any(b is not None for b in view.boundaries):
-        source = builder.extension(source, view.source.shape, view.dtype, view.boundaries, view.location)
+        source = builder.extension(source, view.source.shape, stored(view.dtype), view.boundaries, view.location)
     assert isinstance(source, Access)
     rank = len(view.shape)
     if is_identity(view.matrix) and len(view.matrix) == rank and not any(view.offset):

@@ -10,15 +10,19 @@ ones. Examples for which the program itself is not defined (an index outside a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 
 import numpy as np
 
 from compiler.bind.vector.design import VectorDesign
+from compiler.frontend.parallel_array.element_types import FLOAT32
+from compiler.frontend.parallel_array.expression import Input
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from compiler.sched.verify import ValidationError
+from hw.vector_lanes.streams import random_floats
 
 __all__ = ["validate_design"]
 
@@ -54,11 +58,16 @@ def _examples(arrays: ArrayProgram) -> Iterator[Words]:
     if not nodes:
         yield {}
         return
-    yield {name: generator.choice(_corners(node.low, node.high), node.shape).astype(node.dtype)
-           for name, node in nodes.items()}
+    yield {name: _extreme(node, generator) for name, node in nodes.items()}
     yield arrays.random_inputs(generator)
     yield {name: np.asarray(generator.integers(max(node.low, -_SMALL), min(node.high, _SMALL), node.shape,
                                                endpoint=True)).astype(node.dtype) for name, node in nodes.items()}
+
+
+def _extreme(node: Input, generator: np.random.Generator) -> np.ndarray:
+    if node.dtype == FLOAT32:
+        return random_floats(generator, prod(node.shape)).view(FLOAT32).reshape(node.shape)
+    return generator.choice(_corners(node.low, node.high), node.shape).astype(node.dtype)
 
 
 def _corners(low: int, high: int) -> np.ndarray:
@@ -67,8 +76,13 @@ def _corners(low: int, high: int) -> np.ndarray:
 
 def _compare(design: VectorDesign, found: Words, wanted: Words) -> None:
     for name, values in wanted.items():
-        wrong = np.argwhere(np.asarray(found[name]) != values)
+        wrong = np.argwhere(_patterns(np.asarray(found[name])) != _patterns(np.asarray(values)))
         if len(wrong):
             index = tuple(map(int, wrong[0]))
             raise ValidationError(f"vector program {design.code.name}: element {index} of '{name}' is "
                                   f"{found[name][index]} on the machine, the program means {values[index]}")
+
+
+def _patterns(values: np.ndarray) -> np.ndarray:
+    """Numbers that are to be equal bit for bit as such."""
+    return np.ascontiguousarray(values).view(np.uint32) if values.dtype == FLOAT32 else values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler.bind.vector.float_words import WORD_RANGES
 from compiler.bind.vector.graph import Op, Value
 from compiler.frontend.parallel_array.element_types import bounds
 
@@ -104,5 +105,7 @@ def exact_range(operation: str, ranges: list[Range]) -> Range:
         case "multiply_add":
             product = _corners(lambda x, y: x * y, ranges[1], ranges[2])
             return ranges[0][0] + product[0], ranges[0][1] + product[1]
+        case _ if operation in WORD_RANGES:
+            return WORD_RANGES[operation]
         case _:
             return _BINARY[operation](*ranges)

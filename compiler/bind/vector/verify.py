@@ -67,7 +67,7 @@ def _check_loops(body: Sequence[Statement], depth: int) -> None:
 
 def _check_instruction(program: VectorProgram, statement: Instruction, state: _State) -> None:
     mode = statement.mode
-    broken = check(mode)
+    broken = check(mode, floats=True)
     if broken:
         raise VectorProgramError(f"{statement}: illegal mode ({', '.join(broken)})")
     kinds = ("rows", "matrices")[:mode.dimensions]
@@ -77,9 +77,9 @@ def _check_instruction(program: VectorProgram, statement: Instruction, state: _S
     spans = {"D": found.writes, **found.reads}
     if "table" in spans and isinstance(statement.a, int):
         # Of a table only the first entry is known.
-        spans["table"] = span(statement.a, 1 << mode.out_size, [])
+        spans["table"] = span(statement.a, 1 << mode.out_element, [])
     if mode.op is Op.VSCATTER and isinstance(statement.d, int):
-        spans["D"] = span(statement.d, 1 << mode.out_size, [])
+        spans["D"] = span(statement.d, 1 << mode.out_element, [])
     for name, (low, high) in spans.items():
         if low < 0 or high > program.scratchpad:
             raise VectorProgramError(f"{statement}: {name} covers {low} to {high}, outside the scratchpad of "

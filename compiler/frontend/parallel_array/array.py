@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler.frontend.parallel_array.element_types import (
     BOOL,
+    FLOAT32,
     bounds,
     common_type,
     element_type,
@@ -39,13 +40,18 @@ from compiler.frontend.parallel_array.views import (
 
 __all__ = ["Array", "ArrayLike", "apply", "array", "array_constant", "as_array", "input", "reduce", "unsupported"]
 
-ArrayLike = Union["Array", np.ndarray, np.generic, int, bool]
+ArrayLike = Union["Array", np.ndarray, np.generic, int, float, bool]
+
+FLOAT_OPERATIONS = frozenset({"add", "subtract", "multiply", "minimum", "maximum", "absolute", "negative", "where",
+                              "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+"""Operations on float32. Of a number and what is none, `minimum` and `maximum` are the number, of equal operands the
+second; all rounding is to the nearest number, ties to even."""
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
 class Array:
-    """A lazily evaluated array of integers: an expression with operators.
+    """A lazily evaluated array of integers or float32: an expression with operators.
 
     All operators and methods give new arrays and raise `ArrayError` naming the source line. Arithmetic wraps at the
     element type as in numpy; the rules for mixed types are those of `element_types`.
@@ -152,7 +158,8 @@ class Array:
         return self // other, self % other
 
     def __truediv__(self, other: ArrayLike) -> Array:
-        raise here().error("unsupported operation: there are no fractions; // divides integers")
+        raise here().error("unsupported operation: the vector processor has no division of fractions (// divides "
+                           "integers by a constant); multiply by a reciprocal, or take the target dataflow or fpga")
 
     def __rtruediv__(self, other: ArrayLike) -> Array:
         return self.__truediv__(other)
@@ -204,13 +211,13 @@ class Array:
         return apply("bitwise_xor", self, -1 if self.dtype.kind == "i" else bounds(self.dtype)[1])
 
     def __neg__(self) -> Array:
-        return apply("subtract", 0, self)
+        return apply("negative", self) if self.dtype == FLOAT32 else apply("subtract", 0, self)
 
     def __pos__(self) -> Array:
         return self
 
     def __abs__(self) -> Array:
-        return self if self.dtype.kind != "i" else apply("absolute", self)
+        return self if self.dtype.kind not in "if" else apply("absolute", self)
 
     def __matmul__(self, other: ArrayLike) -> Array:
         from compiler.frontend.parallel_array.functions import matmul
@@ -245,13 +252,16 @@ class Array:
     # Types and shapes.
 
     def astype(self, dtype: Any) -> Array:
-        """Elements converted to `dtype`: cut to its bits, as in numpy; to bool: whether not 0."""
+        """Elements converted to `dtype`: cut to its bits, as in numpy; to bool: whether not 0. Fractions are cut off;
+        what then does not fit is as in C compiled by gcc for x86-64."""
         location = here()
         wanted = element_type(dtype, location)
         if wanted == self.dtype:
             return self
         if wanted == BOOL:
             return self != 0
+        if self.dtype == FLOAT32 and wanted.itemsize < 4:
+            return self.astype(np.int32).astype(wanted)
         return Array(Apply(self.shape, wanted, location, "convert", (self.expression,), wanted))
 
     def __getitem__(self, index: Any) -> Array:
@@ -345,7 +355,7 @@ def array(data: Any, name: str, dtype: Any = None) -> Array:
     values = np.asarray(data)
     kind = element_type(values.dtype if dtype is None else dtype, location)
     typed = values.astype(kind)
-    if not (typed == values).all():
+    if not ((typed == values) | (typed != typed)).all():
         raise location.error(f"the data do not fit {kind}")
     least, greatest = bounds(kind)
     return Array(Input(_shape(values.shape, location), kind, location, name, least, greatest, typed))
@@ -373,13 +383,15 @@ def as_array(value: ArrayLike, location: Location | None = None) -> Array:
     place = location or here()
     if isinstance(value, Array):
         return value
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return Array(Literal((), FLOAT32, place, np.array(value, np.float64), True))
     if isinstance(value, bool | int) and not isinstance(value, np.generic):
         kind = BOOL if isinstance(value, bool) else np.dtype(np.int32 if value < 2**31 else np.uint32)
         if not -(2**31) <= value < 2**32:
             raise place.error(f"the number {value} does not fit 32 bits")
         return Array(Literal((), kind, place, np.array(value, kind), not isinstance(value, bool)))
     if not isinstance(value, np.ndarray | np.generic):
-        raise place.error(f"unsupported operand of type {type(value).__name__}: arrays and integers are possible")
+        raise place.error(f"unsupported operand of type {type(value).__name__}: arrays and numbers are possible")
     return array_constant(np.asarray(value))
 
 
@@ -395,6 +407,8 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
     expressions = [as_array(operand, location).expression for operand in operands]
     valued = expressions[1:] if select else expressions
     kind = _compute_type(operation, valued, location)
+    if kind == FLOAT32 and operation not in FLOAT_OPERATIONS:
+        raise location.error(f"unsupported operation: there is no {operation} of float32")
     if operation in _COMPARISONS:
         operation, valued = _in_range(operation, valued, kind)
     valued = [_typed(e, kind, location) for e in valued]
@@ -408,6 +422,11 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
 
 def _compute_type(operation: str, operands: list[Expression], location: Location) -> np.dtype:
     strong = tuple(e.dtype for e in operands if not (isinstance(e, Literal) and e.weak))
+    fractions = [e for e in operands if isinstance(e, Literal) and e.weak and e.dtype == FLOAT32]
+    if fractions and all(kind != FLOAT32 for kind in strong):
+        if strong:
+            fit_scalar(float(fractions[0].value), strong[0], location)
+        return FLOAT32
     if strong and all(kind == BOOL for kind in strong):
         numbers = [int(e.value) for e in operands if isinstance(e, Literal) and e.weak]
         logical = operation.startswith("bitwise") or operation in ("where", "minimum", "maximum", *_COMPARISONS)
@@ -423,12 +442,15 @@ def _typed(expression: Expression, kind: np.dtype, location: Location) -> Expres
     """Python integers take the type of the other operands."""
     if not (isinstance(expression, Literal) and expression.weak):
         return expression
-    value = fit_scalar(int(expression.value), kind, location)
+    number = float(expression.value) if expression.dtype == FLOAT32 else int(expression.value)
+    value = fit_scalar(number, kind, location)
     return Literal((), kind, location, np.array(value, kind))
 
 
 def _in_range(operation: str, operands: list[Expression], kind: np.dtype) -> tuple[str, list[Expression]]:
     """A comparison with a number that the type does not hold, as one with the least number, of the same answer."""
+    if kind == FLOAT32:
+        return operation, operands
     low, high = bounds(kind)
     for place, operand in enumerate(operands):
         if isinstance(operand, Literal) and operand.weak and not low <= int(operand.value) <= high:

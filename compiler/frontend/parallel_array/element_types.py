@@ -1,9 +1,10 @@
-"""Element types: the integers of 8, 16 and 32 bits, and bool; and how they combine.
+"""Element types: the integers of 8, 16 and 32 bits, bool and float32; and how they combine.
 
 Types combine as in numpy (NEP 50: a Python integer takes the type of the array), with these differences, because the
 machine has no 64-bit integers:
 - types whose common numpy type is int64 (uint32 with a signed type) do not combine: say which with `astype`;
 - a sum of a narrow type is int32 (signed) or uint32 (unsigned, bool), where numpy's would be int64 or uint64;
+- sums of float32 are float32, added from the first element to the last with one rounding each;
 - bool, the type of comparisons, counts as uint8 0 or 1 in arithmetic.
 """
 
@@ -15,10 +16,11 @@ import numpy as np
 
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["BOOL", "TYPES", "bounds", "common_type", "element_type", "fit_scalar", "sum_type"]
+__all__ = ["BOOL", "FLOAT32", "TYPES", "bounds", "common_type", "element_type", "fit_scalar", "sum_type"]
 
 BOOL = np.dtype(np.bool_)
-TYPES = (BOOL, *(np.dtype(name) for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32")))
+FLOAT32 = np.dtype(np.float32)
+TYPES = (BOOL, *(np.dtype(name) for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32")), FLOAT32)
 
 
 def element_type(dtype: Any, location: Location) -> np.dtype:
@@ -43,19 +45,23 @@ def common_type(types: tuple[np.dtype, ...], location: Location) -> np.dtype:
 
 def sum_type(dtype: np.dtype) -> np.dtype:
     """The type of a sum of elements of `dtype`."""
-    return np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
+    return dtype if dtype == FLOAT32 else np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
 
 
 def bounds(dtype: np.dtype) -> tuple[int, int]:
-    """Least and greatest number of a type."""
+    """Least and greatest number of a type; of float32 those of its patterns as int32."""
     if dtype == BOOL:
         return 0, 1
-    info = np.iinfo(dtype)
+    info = np.iinfo(np.int32 if dtype == FLOAT32 else dtype)
     return int(info.min), int(info.max)
 
 
-def fit_scalar(value: int, dtype: np.dtype, location: Location) -> int:
-    """`value` if the type holds it. Raises `ArrayError`, as numpy raises OverflowError."""
+def fit_scalar(value: float, dtype: np.dtype, location: Location) -> float:
+    """`value` if the type holds it, rounded for float32. Raises `ArrayError`, as numpy raises OverflowError."""
+    if dtype == FLOAT32:
+        return value
+    if not isinstance(value, int):
+        raise location.error(f"the number {value} and {dtype} have no common type of 32 bits: convert with astype")
     low, high = bounds(dtype)
     if not low <= value <= high:
         raise location.error(f"the number {value} is out of the range of {dtype} ({low} to {high})")

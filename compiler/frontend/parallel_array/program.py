@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike
+from compiler.frontend.parallel_array.element_types import FLOAT32
 from compiler.frontend.parallel_array.expression import Expression, Input, postorder
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.reference import evaluate_reference
@@ -47,12 +48,17 @@ class ArrayProgram:
 
     def random_inputs(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
         """Random numbers in its range for every input that the program does not bring itself."""
-        return {name: generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
-                for name, node in self.inputs.items() if node.data is None}
+        return {name: _random(node, generator) for name, node in self.inputs.items() if node.data is None}
 
     def reference(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs, computed by numpy."""
         return evaluate_reference(self.outputs, self.check_inputs(inputs))
+
+
+def _random(node: Input, generator: np.random.Generator) -> np.ndarray:
+    if node.dtype == FLOAT32:
+        return np.ldexp(generator.standard_normal(node.shape), generator.integers(-8, 8, node.shape)).astype(FLOAT32)
+    return generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
 
 
 def _checked(node: Input, data: Any) -> np.ndarray:
@@ -61,7 +67,12 @@ def _checked(node: Input, data: Any) -> np.ndarray:
     values = np.asarray(data)
     if values.shape != node.shape:
         raise node.location.error(f"input {node.name} has shape {values.shape}, the program needs {node.shape}")
-    if values.dtype.kind not in "iub":
+    if node.dtype == FLOAT32 and values.dtype in (FLOAT32, np.float64, np.float16):
+        typed = values.astype(FLOAT32)
+        if not ((typed == values) | (values != values)).all():
+            raise node.location.error(f"input {node.name} holds numbers that float32 does not")
+        return typed
+    if node.dtype == FLOAT32 or values.dtype.kind not in "iub":
         raise node.location.error(f"input {node.name} holds {values.dtype}, the program needs {node.dtype}")
     low, high = int(values.min()), int(values.max())
     if low < node.low or high > node.high:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from compiler.frontend.parallel_array.element_types import BOOL
+from compiler.frontend.parallel_array.element_types import BOOL, FLOAT32
 from compiler.frontend.parallel_array.expression import (
     Apply,
     Assembly,
@@ -20,6 +20,9 @@ from compiler.frontend.parallel_array.expression import (
     View,
     postorder,
 )
+from compiler.ir.floating import apply_float, from_integers, to_integers
+from compiler.ir.types import FLOAT32 as SINGLE
+from compiler.ir.types import Int
 
 __all__ = ["OPERATIONS", "evaluate_reference"]
 
@@ -75,6 +78,8 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
         case Scatter():
             return _scattered(node, *sources)
         case Reduce():
+            if node.dtype == FLOAT32:
+                return _sum_floats(sources[0], node.count)
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):
                 return np.asarray(getattr(np, node.operation).reduce(sources[0], axis=axes, dtype=node.dtype))
@@ -107,7 +112,35 @@ def _scattered(node: Scatter, base: np.ndarray, index: np.ndarray, value: np.nda
     return found
 
 
+_OF_FLOATS = {"add": "add", "subtract": "sub", "multiply": "mul", "minimum": "min", "maximum": "max",
+              "absolute": "abs", "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le",
+              "greater": "gt", "greater_equal": "ge"}
+"""Operations on float32 by their names in `compiler.ir`."""
+
+
+def _apply_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
+    """An operation on float32, or a conversion from it or to it."""
+    (source, *_) = sources
+    if node.operation != "convert":
+        numbers = [s if s.dtype == FLOAT32 else from_integers(SINGLE, s) for s in sources]
+        return apply_float(_OF_FLOATS[node.operation], SINGLE, numbers).astype(node.dtype)
+    if source.dtype == FLOAT32:
+        return to_integers(Int(8 * node.dtype.itemsize, node.dtype.kind == "i"), source).astype(node.dtype)
+    return from_integers(SINGLE, source.astype(np.int64)).astype(FLOAT32)
+
+
+def _sum_floats(source: np.ndarray, count: int) -> np.ndarray:
+    """From the first element to the last."""
+    terms = source.reshape(*source.shape[: source.ndim - count], -1)
+    total = terms[..., 0]
+    for k in range(1, terms.shape[-1]):
+        total = apply_float("add", SINGLE, [total, terms[..., k]])
+    return total
+
+
 def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
+    if node.operation != "where" and (node.compute == FLOAT32 or any(s.dtype == FLOAT32 for s in sources)):
+        return _apply_floats(node, sources)
     kind = np.dtype(np.uint8) if node.compute == BOOL else node.compute
     if node.operation == "where":
         condition, a, b = sources

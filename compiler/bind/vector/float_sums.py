@@ -1,0 +1,117 @@
+"""What a statement accumulates in floating-point numbers, term by term in the order of the program.
+
+Every term rounds, so that no other order gives the same bits: the loops that add up become one statement per
+iteration, each of which runs over all elements at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator as Steps
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.ir.expr import Apply, Const, Expr, Iterator, Read, fold, with_children
+from compiler.ir.program import Program, Statement
+from compiler.ir.types import FLOAT32, Int
+
+__all__ = ["MOST_TERMS", "FloatAccumulation", "float_accumulation", "in_order"]
+
+MOST_TERMS = 1024
+"""Terms of one element; each is an instruction of its own."""
+
+
+@dataclass(frozen=True)
+class FloatAccumulation:
+    """``element = element op term``, or with `swapped` the operands the other way round; `read` is the number of the
+    read that fetches the element."""
+
+    op: str
+    read: int
+    term: Expr
+    swapped: bool
+
+
+def float_accumulation(program: Program, statement: Statement) -> FloatAccumulation | None:
+    """What a statement accumulates in float32; None if it is no such statement."""
+    value, write = statement.value, statement.write
+    own = [i for i, r in enumerate(statement.reads) if r.array == write.array]
+    if program.array(write.array).type != FLOAT32 or len(own) != 1 or not isinstance(value, Apply):
+        return None
+    if value.op not in ("add", "sub", "min", "max") or not statement.reads[own[0]].map.is_equal(write.map):
+        return None
+    place = [isinstance(a, Read) and a.index == own[0] for a in value.args]
+    if place.count(True) != 1 or (value.op == "sub" and place[1]):
+        return None
+    return FloatAccumulation(value.op, own[0], value.args[1 - place.index(True)], place[1])
+
+
+def in_order(program: Program, statement: Statement, reduced: Sequence[int]) -> Steps[Statement]:
+    """`statement` for one value after the other of its iterators of numbers `reduced`, in the order of the program.
+    Raises `VectorTargetError` if there is no such order for all elements, or if there are too many."""
+    if not reduced:
+        yield statement
+        return
+    domain = statement.domain
+    turns = domain.project_out_except([statement.iterators[k] for k in reduced], [isl.dim_type.set])
+    count = turns.count_val().to_python()
+    if count > MOST_TERMS:
+        raise VectorTargetError(f"{statement}: {count} terms of float32 are added up in order; the vector target adds "
+                                f"up to {MOST_TERMS}: add up parts in an array of their own, and then these")
+    order, signs = _loop_order(program, statement, reduced)
+    ranges = []
+    for k, sign in zip(order, signs, strict=True):
+        low, high = (f(k).to_python() for f in (domain.dim_min_val, domain.dim_max_val))
+        ranges.append(range(low, high + 1) if sign > 0 else range(high, low - 1, -1))
+    for values in itertools.product(*ranges):
+        part = _without_loops(statement, dict(zip(order, values, strict=True)))
+        if not part.domain.is_empty():
+            yield part
+
+
+def _without_loops(statement: Statement, values: Mapping[int, int]) -> Statement:
+    """`statement` where iterators of some numbers have these values, without the iterators."""
+    names = statement.iterators
+    domain = statement.domain
+    reads, write = [r.map for r in statement.reads], statement.write.map
+    for k in sorted(values, reverse=True):
+        fixed = isl.Val(values[k])
+        domain = domain.fix_val(isl.dim_type.set, k, fixed).project_out(isl.dim_type.set, k, 1)
+        reads, write = [r.fix_val(isl.dim_type.in_, k, fixed).project_out(isl.dim_type.in_, k, 1) for r in reads], (
+            write.fix_val(isl.dim_type.in_, k, fixed).project_out(isl.dim_type.in_, k, 1))
+    numbers = {names[k]: value for k, value in values.items()}
+    name = statement.name
+    return replace(
+        statement, iterators=tuple(n for k, n in enumerate(names) if k not in values),
+        domain=domain.set_tuple_name(name),
+        reads=tuple(replace(r, map=map_.set_tuple_name(isl.dim_type.in_, name))
+                    for r, map_ in zip(statement.reads, reads, strict=True)),
+        write=replace(statement.write, map=write.set_tuple_name(isl.dim_type.in_, name)),
+        value=fold(statement.value, lambda node, parts: _fixed(node, parts, numbers)))
+
+
+def _fixed(node: Expr, parts: list[Expr], numbers: Mapping[str, int]) -> Expr:
+    if isinstance(node, Iterator) and node.name in numbers:
+        assert isinstance(node.type, Int)
+        return Const(node.type.wrap(numbers[node.name]), node.type)
+    return with_children(node, parts)
+
+
+def _loop_order(program: Program, statement: Statement, reduced: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """The iterators from the outermost one, and whether each grows (1) or falls (-1), for which counting through them
+    is the program's order of the terms of every element."""
+    times = program.order_of(statement.name).intersect_domain(statement.domain)
+    write = statement.write.map.intersect_domain(statement.domain)
+    before = times.lex_lt_map(times).intersect(write.apply_range(write.reverse()))
+    inside = ", ".join(f"i{k}" for k in range(len(statement.iterators)))
+    for order in itertools.permutations(reduced):
+        for signs in itertools.product((1, -1), repeat=len(order)):
+            turn = ", ".join(f"{sign} * i{k}" for k, sign in zip(order, signs, strict=True))
+            turns = isl.Map(f"{{ {statement.name}[{inside}] -> [{turn}] }}")
+            if before.is_subset(turns.lex_lt_map(turns)):
+                return order, signs
+    raise VectorTargetError(f"{statement}: the terms of its sum of float32 come in another order for some elements "
+                            "than for others; give the loops that add up bounds of their own")

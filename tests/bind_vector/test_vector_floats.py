@@ -1,0 +1,130 @@
+"""Floating-point numbers on the vector target, on the reference machine: bit for bit what the program means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.parallel_array import ArrayError, dot, input, maximum, minimum, sliding_window_view, where
+from compiler.frontend.parallel_array.program import program_of
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.vector_lanes.streams import random_floats
+
+COUNT = 90
+
+
+def numbers(program: Program, seed: int = 1) -> dict[str, np.ndarray]:
+    """Inputs: floating-point ones of every kind, small integers."""
+    rng, found = np.random.default_rng(seed), {}
+    for array in program.inputs:
+        count, kind = int(np.prod(array.shape)), array.type.dtype
+        words = random_floats(rng, count).view(np.float32) if kind == np.float32 else rng.integers(0, 1 << 15, count)
+        found[array.name] = words.astype(kind, copy=False).reshape(array.shape)
+    return found
+
+
+def words(values: Any) -> np.ndarray:
+    """Patterns."""
+    found = np.atleast_1d(values)
+    return found.view(np.uint32) if found.dtype == np.float32 else found
+
+
+X, Y, N = input("x", COUNT, "float32"), input("y", COUNT, "float32"), input("n", COUNT, "int16")
+EXPRESSIONS = {
+    "saxpy": Y + 2.5 * X, "difference": 1.5 - X * Y, "number": X - 1.5, "less": X < Y, "at least": X >= 0.25,
+    "equal": X == Y, "unequal": X != X, "sign": abs(X) + -Y, "cut": X.astype("int32"), "unsigned": X.astype("uint32"),
+    "byte": X.astype("uint8"), "integers": N.astype("float32") * 0.5 + (N + Y), "choice": where(X < Y, X, 0.0),
+    "limits": minimum(maximum(X, -0.0), 3.0), "swapped": maximum(0.0, minimum(X, Y)), "scalar": X[5:] * Y[2] + X[:-5],
+    "windows": sliding_window_view(X, 3).sum(axis=-1), "dot": dot(X[:20], Y[:20]), "column": X[::3] * Y[1::3],
+}
+
+
+def test_expressions() -> None:
+    rng = np.random.default_rng(3)
+    given = {"x": random_floats(rng, COUNT).view(np.float32), "y": random_floats(rng, COUNT).view(np.float32),
+             "n": rng.integers(-999, 999, COUNT).astype(np.int16)}
+    for name, expression in EXPRESSIONS.items():
+        used = {key: given[key] for key in program_of(expression).inputs}
+        wanted = compiler.evaluate(expression, used, target="numpy")
+        found = compiler.evaluate(expression, used, target="machine", lanes=2, float32=True, search=False)
+        np.testing.assert_array_equal(words(found), words(wanted), err_msg=name)
+
+
+PROGRAMS = {
+    "saxpy": "const float x[50], float y[50]) { for (int i = 0; i < 50; i++) y[i] = y[i] + 2.5f * x[i]; }",
+    "fir": """const float h[4], const float x[33], float y[30]) { for (int i = 0; i < 30; i++) { float sum = 0;
+        for (int k = 3; k >= 0; k--) sum += h[k] * x[i + 3 - k]; y[i] = sum; } }""",
+    "fir2d": """const float h[2][3], const float x[7][12], float y[6][10]) { for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 10; j++) { y[i][j] = 0; for (int k = 0; k < 2; k++) for (int l = 0; l < 3; l++)
+        y[i][j] += h[k][l] * x[i + k][j + l]; } }""",
+    "matmul": """const float a[5][6], const float b[6][7], float c[5][7]) { for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 7; j++) { c[i][j] = 0; for (int k = 0; k < 6; k++) c[i][j] += a[i][k] * b[k][j]; } }""",
+    "triangle": """const float a[9][9], float c[9]) { for (int i = 0; i < 9; i++) { c[i] = 1;
+        for (int k = 0; k <= i; k++) c[i] -= a[i][k]; } }""",
+    "conversions": """const short x[40], const unsigned n[40], float z[40], unsigned u[40], unsigned char b[40]) {
+        for (int i = 0; i < 40; i++) { z[i] = x[i] * 0.1f + n[i]; u[i] = (unsigned)z[i]; b[i] = (unsigned char)z[i]; } }
+        """,
+    "largest": """const float x[4][30], float z[30]) { for (int i = 0; i < 30; i++) { z[i] = x[0][i];
+        for (int k = 1; k < 4; k++) if (x[k][i] > z[i]) z[i] = x[k][i]; } }""",
+    "recurrence": """const float x[12], float z[12]) { z[0] = x[0];
+        for (int i = 1; i < 12; i++) z[i] = z[i - 1] * 0.5f + x[i]; }""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    program = parse_scop(f"void f({PROGRAMS[name]}", "f.c")
+    design = compiler.compile(program, target="vector", lanes=2, float32=True, search=False)
+    inputs = numbers(program)
+    found, wanted = design.execute(inputs), interpret(program, inputs)
+    for output, values in wanted.items():
+        np.testing.assert_array_equal(words(found[output]), words(values))
+
+
+def test_products_and_sums_take_their_wavefronts_and_no_more() -> None:
+    """An element that stands for a row needs no copies."""
+    program = parse_scop(f"void f({PROGRAMS['matmul'].replace('7', '8')}", "f.c")
+    design = compiler.compile(program, target="vector", lanes=2, float32=True, search=False)
+    assert design.figures.wavefronts == 2 * 5 * 8 * 6 // 2
+
+
+@pytest.mark.parametrize(("value", "float32", "message"), [
+    ("x[i] + 1.5f", False, "computes with floating-point numbers, which lanes do if they are asked for: give the "
+                           "option float32 (float32=True, --option float32=true)"),
+    ("1.0f / x[i]", True, "division of float32 is unsupported by the vector target: multiply by a reciprocal, or take "
+                          "the target dataflow or fpga, which divide"),
+    ("sqrtf(x[i])", True, "square roots of float32 are unsupported by the vector target; the targets dataflow and fpga "
+                          "have them"),
+    ("fmaf(x[i], x[i], 1.0f)", True, "fma of float32, which rounds once, is unsupported by the vector target: write "
+                                     "a * b + c, which rounds twice, or take the target dataflow or fpga"),
+    ("x[i] * 0.1", True, "values of type float11.52 are unsupported; the vector target has integers of up to 32 bits "
+                         "and float32"),
+])
+def test_what_there_is_not_is_refused(value: str, float32: bool, message: str) -> None:
+    text = f"#include <math.h>\nvoid f(const float x[9], float y[9]) {{ for (int i = 0; i < 9; i++) y[i] = {value}; }}"
+    with pytest.raises(VectorTargetError) as error:
+        compiler.compile(parse_scop(text, "f.c"), target="vector", float32=float32)
+    assert f"{error.value}".startswith("statement 'S0' (f.c:2)") and f"{error.value}".endswith(message)
+
+
+def test_sums_that_are_too_long_are_refused() -> None:
+    text = "void f(const float x[2000], float y[1]) { y[0] = 0; for (int i = 0; i < 2000; i++) y[0] += x[i]; }"
+    with pytest.raises(VectorTargetError, match="2000 terms of float32 are added up in order; .* up to 1024: add up"):
+        compiler.compile(parse_scop(text, "f.c"), target="vector", float32=True)
+
+
+def test_expressions_that_there_are_not_are_refused() -> None:
+    with pytest.raises(VectorTargetError, match="add of float32 needs floating-point lanes"):
+        compiler.evaluate(X + Y, {}, target="machine")
+    with pytest.raises(ArrayError, match="no division of fractions"):
+        _ = X / Y
+    with pytest.raises(ArrayError, match="there is no bitwise_and of float32"):
+        _ = X & Y
+    with pytest.raises(ArrayError, match="the number 1.5 and int16 have no common type of 32 bits"):
+        _ = N + 1.5
