@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.errors import SluiceError
 from hw.vector_lanes.float_meaning import compute_float
-from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, Parameter, Status, check
+from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, Parameter, Size, Status, check
 from hw.vector_lanes.meaning import Operands, accumulate, compute, keeps_width, number_type, predicate
 from hw.vector_lanes.spec import VectorSpec
 
@@ -361,7 +361,7 @@ class VectorMachine:
         def words(span: Span | None) -> Any:
             return None if span is None else np.array(span.view(self.scratchpad, kind))
 
-        scalar = np.asarray(entry.a).astype(kind)
+        scalar = np.asarray(entry.a).astype(number_type(Size.WORD, mode.signed and mode.in_size != FLOAT))
         return Operands(mode, scalar if spans.a is None else words(spans.a), words(spans.b),
                         d=words(spans.d) if mode.op is Op.VMAC else 0)
 
