@@ -180,15 +180,6 @@ def test_recurrences_side_by_side(simulator: str) -> None:
         np.testing.assert_array_equal(run.outputs[name], wanted)
 
 
-def test_floating_point_numbers() -> None:
-    """Sums in the order of the program, with memory that stalls: the same bits."""
-    program = load_c(C.parent / "float" / "fir.c", N=13, TAPS=3)
-    design = compiler.compile(program, target="vector", lanes=2, float32=True)
-    inputs = random_inputs(program, 4)
-    run = design.simulate(inputs, "icarus", **SLOW)
-    np.testing.assert_array_equal(run.outputs["y"].view(np.uint32), interpret(program, inputs)["y"].view(np.uint32))
-
-
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_programs(seed: int) -> None:

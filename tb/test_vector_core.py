@@ -47,14 +47,6 @@ def test_random_streams(lanes: int, runs: int, count: int, simulator: str) -> No
     play(made.spec, made, simulator)
 
 
-def test_floating_point_lanes(simulator: str) -> None:
-    """Random streams on lanes that compute with floating-point numbers: results are late, and waited for."""
-    made = Cases(VectorSpec(lanes=2, scratchpad_bytes=4096, float32=True))
-    for run in range(3 if simulator == "verilator" else 1):
-        made.add_random(600 + run, 300 if simulator == "verilator" else 60, gap=50 * run, stall=60 * run)
-    play(made.spec, made, simulator)
-
-
 SPEC = small(4)
 LAG, SUM_LAG = write_lag(SPEC), sum_lag(SPEC)
 WORDS = SPEC.lanes
