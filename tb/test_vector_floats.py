@@ -8,6 +8,7 @@ import numpy as np
 from vector_core_cases import Cases, parameters, sources
 
 import compiler
+from compiler.bind.vector.design import VectorDesign
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c
 from compiler.ir.interpret import interpret
@@ -32,6 +33,7 @@ def test_random_streams(simulator: str) -> None:
 def test_a_sum_in_the_order_of_the_program() -> None:
     program = load_c(FIR, N=13, TAPS=3)
     design = compiler.compile(program, target="vector", lanes=2, float32=True)
+    assert isinstance(design, VectorDesign)
     inputs = random_inputs(program, 4)
     run = design.simulate(inputs, "icarus", seed=5, stall=StallProfile.uniform(0.25), latency=19)
     np.testing.assert_array_equal(run.outputs["y"].view(np.uint32), interpret(program, inputs)["y"].view(np.uint32))
