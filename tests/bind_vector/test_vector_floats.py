@@ -115,7 +115,7 @@ def test_what_there_is_not_is_refused(value: str, float32: bool, message: str) -
 
 def test_sums_that_are_too_long_are_refused() -> None:
     text = "void f(const float x[2000], float y[1]) { y[0] = 0; for (int i = 0; i < 2000; i++) y[0] += x[i]; }"
-    with pytest.raises(VectorTargetError, match="2000 terms of float32 are added up in order; .* up to 1024: add up"):
+    with pytest.raises(VectorTargetError, match="2000 terms of float32 are added up in order; the vector"):
         compiler.compile(parse_scop(text, "f.c"), target="vector", float32=True)
 
 
@@ -126,5 +126,5 @@ def test_expressions_that_there_are_not_are_refused() -> None:
         _ = X / Y
     with pytest.raises(ArrayError, match="there is no bitwise_and of float32"):
         _ = X & Y
-    with pytest.raises(ArrayError, match="the number 1.5 and int16 have no common type of 32 bits"):
+    with pytest.raises(ArrayError, match=r"the number 1\.5 and int16 have no common type of 32 bits"):
         _ = N + 1.5
