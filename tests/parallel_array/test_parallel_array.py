@@ -1,5 +1,8 @@
 """Parallel arrays: the numpy back end is numpy, and what cannot be built says why and where."""
 
+# pyright: reportAssignmentType=false, reportCallIssue=false, reportArgumentType=false, reportOperatorIssue=false
+# What types refuse is what is tested here.
+
 from __future__ import annotations
 
 from collections.abc import Callable
