@@ -198,7 +198,7 @@ def decode_calls(words):
             if function.kind is FunctionKind.OPERANDS:
                 half, pair = function.value, (a, b)
             elif function.kind is FunctionKind.EXECUTE:
-                entries.append(Entry(False, function.value << 9 | half, *pair, a))
+                entries.append(Entry(False, function.value << 9 | (half or 0), *pair, a))
             elif function.value == Control.OPERANDS:
                 pair = (a, b)
             elif function.value in (Control.DMA_TO_HOST, Control.DMA_TO_VECTOR):
