@@ -20,7 +20,7 @@ from random_constants import constant_function
 from random_control import control_function
 from random_data import function_data
 from random_exits import exit_function
-from random_float_c import float_function
+from random_float_c import float_function, single_function
 from random_float_nests import float_nest_function
 from random_kernels import kernel_function
 from random_language import language_function
@@ -71,6 +71,7 @@ GENERATORS: Mapping[str, Generator] = {
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga")),
     "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga")),
+    "single floats": Generator(single_function, 1, ("dataflow", "fpga", "vector")),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""
 
@@ -142,7 +143,9 @@ def options_of(job: Job) -> dict[str, Any]:
     if job.target == FRONT_END:
         return {}
     random = Random(f"options {job.seed} {job.target}")
-    return (rtl_options if job.simulators else target_options)(job.target, random)
+    drawn = (rtl_options if job.simulators else target_options)(job.target, random)
+    floats = job.target == "vector" and generator_name(job.seed) == "single floats"
+    return drawn | {"float32": True} if floats else drawn
 
 
 def case_of(text: str, seed: int) -> Case:

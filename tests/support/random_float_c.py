@@ -37,6 +37,12 @@ def float_function(random: Random, name: str) -> str:
     return "#include <math.h>\n" * functions + found.text
 
 
+def single_function(random: Random, name: str) -> str:
+    """A text in float alone, with sums, differences, products, comparisons, extrema and conversions."""
+    text = random_float_function(random, name).text
+    return re.sub(r"(?<![\w.])0\.0(?!f)", "0.0f", text.replace("y[i] / t", "y[i] - t").replace(" / ", " * "))
+
+
 def _random_function(random: Random, name: str, functions: bool) -> FloatFunction:
     body = "\n".join([
         f"    y[i] = {_value(random, 3)};",

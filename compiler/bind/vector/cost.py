@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from compiler.bind.vector.ir import (
     fields_of,
     unrolled,
 )
+from hw.vector_lanes.datapath import accumulate_latency
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",
@@ -98,6 +99,13 @@ def constants(lanes: int) -> Constants:
     """The constants for a machine: those of the next smaller one that was measured, or of the smallest."""
     known = recorded()
     return known[max((n for n in known if n <= lanes), default=min(known))]
+
+
+def constants_of(spec: VectorSpec) -> Constants:
+    """The same for all parameters of a machine: with floating-point lanes rows' sums may be later."""
+    found, plain = constants(spec.lanes), replace(spec, float32=False)
+    later = accumulate_latency(spec) - accumulate_latency(plain)
+    return replace(found, accumulate=found.accumulate + later)
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,7 @@ class Timeline:
 
     def __init__(self, spec: VectorSpec, model: Constants | None = None, sharing: float = 1.0) -> None:
         self.spec = spec
-        self.model = model or constants(spec.lanes)
+        self.model = model or constants_of(spec)
         self.core = self.model.start
         self.lanes = 0.0
         self.wavefronts = 0
@@ -294,7 +302,7 @@ class Timeline:
             self.log.append(Interval("lanes", start, self.lanes))
         self.wavefronts += waves
         sums = mode.accumulate and not mode.op.indexed
-        delay = self.model.accumulate if sums else self.model.dependence
+        delay = self.model.accumulate if sums or mode.floating else self.model.dependence
         self._writes.append(_Write(*target, start + (delay if not sums else delay + waves / found.rows),
                                    self.lanes + delay, self.lanes + self.model.accumulate - 1))
         self._reads.extend((*s, self.lanes + self.model.accumulate - 1) for s in sources)

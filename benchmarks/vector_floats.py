@@ -1,0 +1,110 @@
+"""Floating-point lanes of the vector processor: cycles of programs beside their bounds, and what a lane and a processor
+of four lanes take on an ECP5-85 with and without them.
+
+    python -m benchmarks.vector_floats [NAME ...] [-o benchmarks/results/vector_floats.json]
+
+Programs are those of apps/float, compiled from C and run in RTL on Verilator; every result is compared with the
+interpreter's bit for bit. The bound is the larger one of the lanes' (a wavefront for each sum and each product) and the
+memory's. Areas are yosys' and nextpnr's (`benchmarks.area`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import compiler
+from benchmarks.area import Subject
+from benchmarks.area import measure as place_and_route_subject
+from benchmarks.command import Measurement, reports_errors
+from benchmarks.markdown import table
+from benchmarks.results import read_results
+from compiler.bind.vector.design import VectorDesign
+from compiler.cli.input_files import random_inputs
+from compiler.frontend.c_scop import load_c
+from compiler.ir.interpret import interpret
+from hw.ecp5.pnr import ECP5_85_DEVICE
+from hw.errors import SluiceError
+from hw.soc.system import SYSTEM_MODULE, emit_vector_system
+from hw.vector_lanes.datapath import datapath_sources
+from hw.vector_lanes.lane import LANE_MODULE
+from hw.vector_lanes.spec import VectorSpec
+
+__all__ = ["SUBJECTS", "main", "measure", "vector_float_table"]
+
+LANES = 4
+PROGRAMS: Mapping[str, Mapping[str, int]] = {
+    "saxpy": {"N": 4096}, "fir": {"N": 1039, "TAPS": 16}, "fir2d": {"N": 32, "TAPS": 4}, "matmul": {"N": 32},
+}
+
+
+def _program(name: str) -> dict[str, Any]:
+    program = load_c(f"apps/float/{name}.c", **PROGRAMS[name])
+    design = compiler.compile(program, target="vector", lanes=LANES, float32=True)
+    assert isinstance(design, VectorDesign)
+    inputs = random_inputs(program, 1)
+    run = design.simulate(inputs)
+    for output, wanted in interpret(program, inputs).items():
+        if not np.array_equal(run.outputs[output].view(np.uint32), wanted.view(np.uint32)):
+            raise SluiceError(f"{name}: {output} is not the interpreter's")
+    figures, counters = design.figures, run.counters or {}
+    memory = -(-figures.memory_bytes // design.spec.memory_bytes)
+    return {"sizes": dict(PROGRAMS[name]), "lanes": LANES, "cycles": run.cycles, "predicted": design.predicted_cycles,
+            "bound": max(round(figures.compute), memory), "wavefronts": figures.wavefronts, "beats": memory,
+            "bubbles": counters.get("bubbles")}
+
+
+def _lane(float32: bool) -> dict[str, Any]:
+    sources = datapath_sources(VectorSpec(LANES, float32=float32))
+    return place_and_route_subject(Subject(LANE_MODULE, sources, alone=True))
+
+
+def _processor(float32: bool) -> dict[str, Any]:
+    sources = emit_vector_system(VectorSpec(LANES, float32=float32))
+    return place_and_route_subject(Subject(SYSTEM_MODULE, sources, alone=False, target_mhz=75.0))
+
+
+SUBJECTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    **{name: partial(_program, name) for name in PROGRAMS},
+    "lane": partial(_lane, False), "lane float32": partial(_lane, True),
+    f"V{LANES}": partial(_processor, False), f"V{LANES} float32": partial(_processor, True),
+}
+"""What is measured."""
+
+
+def measure(name: str) -> dict[str, Any]:
+    """The figures of a subject. Raises `SluiceError` for a result that is not the interpreter's, and `PnrError`."""
+    return SUBJECTS[name]()
+
+
+def vector_float_table() -> str:
+    """The committed results as Markdown."""
+    found = read_results("vector_floats")["figures"]
+    rows = [[name, ", ".join(f"{k}={v}" for k, v in f["sizes"].items()), f["cycles"], f["bound"],
+             f"{f['cycles'] / f['bound']:.3f}", f["bubbles"]]
+            for name, f in found.items() if "cycles" in f]
+    areas = [[name, f["lut"], f["ff"], f["multipliers"], f["block_ram"], f["mhz"]]
+             for name, f in found.items() if "lut" in f]
+    return (f"Programs in `float` on {LANES} lanes with the option float32, compiled from C, sums in the order of the "
+            "program (`python -m benchmarks.vector_floats`): clock cycles in RTL beside the bound, a wavefront for "
+            "each sum and each product, or beats of memory.\n\n"
+            + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows)
+            + f"\n\nA lane and a whole processor of {LANES} lanes (with its scalar core) on an ECP5-85, without and "
+              "with floating-point numbers.\n\n"
+            + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
+
+
+@reports_errors
+def main() -> None:
+    """Measure and write."""
+    measurement = Measurement("vector_floats", "figures", "subject", SUBJECTS)
+    options = measurement.parse(measurement.parser(__doc__))
+    measurement.run(options, measure, {"device": f"{ECP5_85_DEVICE}, speed grade 6"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
