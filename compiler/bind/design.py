@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, Traffic, program_traffic
 from compiler.bind.host_interface import NoDriver
+from compiler.bind.ported_design import PortedDesign
 from compiler.bind.run import Run
 from compiler.bind.streamed_design import ArrayStreams, StreamedDesign
 from compiler.ir.floating import as_elements
@@ -26,6 +27,7 @@ from hw.link.client import LinkClient
 from hw.link.protocol import DEFAULT_BAUD
 from hw.link.serial_port import SerialPort
 from hw.main_memory import MainMemory
+from hw.ports.spec import SystemPorts
 from hw.sim.simulate import jobs_run_by
 
 __all__ = ["BoardDesign", "BufferStorage", "Design", "InputError", "Run", "check_inputs", "prediction_rows"]
@@ -152,6 +154,11 @@ class Design(ABC):
         target = type(self).__name__.removesuffix("Design").lower()
         raise StreamError(f"target {target} moves tiles of arrays between memory and its buffers, not words in "
                           "the order of a stream: take --target fpga or --target dataflow")
+
+    def with_ports(self, **ports: Any) -> PortedDesign:
+        """The same design with other ports around its system: `control` and `memory` are ``"axi"`` or ``"wishbone"``,
+        `reset` ``"high"`` or ``"low"``, `address_bits` 32 or 64 (`hw.ports.spec.SystemPorts`). Raises `PortError`."""
+        return PortedDesign(self, SystemPorts(**ports))
 
     def with_streams(self, beat_bits: int = 0) -> StreamedDesign:
         """The same design between AXI4-Streams in place of memory and registers, with TDATA of `beat_bits` (8 to 1024,

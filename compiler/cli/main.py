@@ -16,6 +16,7 @@ from rich.text import Text
 from compiler.attempts import watch_attempts
 from compiler.bind.design import Design, InputError, Run, prediction_rows
 from compiler.bind.page import add_section, html_text
+from compiler.bind.ported_design import PortedDesign
 from compiler.bind.registry import TARGETS, compile_program, target
 from compiler.bind.streamed_design import StreamedDesign
 from compiler.bind.vector.apps import load_any
@@ -118,7 +119,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="verilator")
     add_board_options(parser)
     parser.add_argument("--ports", metavar="KIND", help="stream[=BITS]: AXI4-Streams (with beats of BITS) in place of "
-                                                        "memory and registers (fpga, dataflow)")
+                                                        "memory and registers (fpga, dataflow); wishbone, or "
+                                                        "control=wishbone,memory=wishbone,reset=low,address_bits=64")
     parser.add_argument("--stall-seed", type=int, metavar="N", help="random memory stalls from this seed")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE",
@@ -231,7 +233,8 @@ def _running(options: argparse.Namespace, name: str) -> str:
     return f"simulating {name} ({options.simulator}; the first run builds)"
 
 
-def _run_design(options: argparse.Namespace, design: Design | StreamedDesign, inputs: Mapping[str, np.ndarray]) -> Run:
+def _run_design(options: argparse.Namespace, design: Design | StreamedDesign | PortedDesign,
+                inputs: Mapping[str, np.ndarray]) -> Run:
     """On a board, or in a simulator."""
     if options.port and isinstance(design, Design):
         return run_on_board(options, design, inputs)

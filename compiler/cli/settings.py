@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from compiler.bind.design import Design
+from compiler.bind.ported_design import PortedDesign
 from compiler.bind.streamed_design import StreamedDesign
 from hw.errors import SluiceError
 from hw.sim.simulate import StallProfile
@@ -37,7 +38,7 @@ def read_settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def simulation_settings(options: argparse.Namespace, design: Design | StreamedDesign) -> dict[str, Any]:
+def simulation_settings(options: argparse.Namespace, design: Design | StreamedDesign | PortedDesign) -> dict[str, Any]:
     """What ``--waves`` and ``--stall-seed`` mean for `design.simulate`. Raises `UsageError` if it lacks one."""
     settings: dict[str, Any] = {"waves": True} if options.waves else {}
     if options.stall_seed is not None:

@@ -45,7 +45,8 @@ from typing import Any
 from hw.errors import SluiceError
 from hw.files import locked_folder, remove_file, write_atomic
 
-__all__ = ["DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "read_text", "write_design"]
+__all__ = ["MANIFEST", "DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "read_text",
+           "write_design"]
 
 FORMAT = "sluice-design"
 VERSION = 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hw.dma.registers import RegisterMap
 from hw.drivers.fusesoc import fusesoc_core
-from hw.drivers.ipxact import ipxact_component
+from hw.drivers.ipxact import ipxact_component, module_ports, ports_summary
 from hw.drivers.system_rdl import system_rdl
 from hw.fabric.control_registers import control_registers
 from hw.fabric.spec import FabricSpec
@@ -23,7 +23,8 @@ def system_documents(module: str, sources: Mapping[str, str], registers: Registe
     """Verilog with top `module`, the control registers of the system, and what other tools take it by (IP-XACT,
     FuseSoC), by paths in the design directory. `what` the page calls the system."""
     return {f"rtl/{name}": text for name, text in sources.items()} | _documents(registers, what) | {
-        "component.xml": ipxact_component(module, sources, registers), f"{module}.core": fusesoc_core(module, sources)}
+        "component.xml": ipxact_component(module, sources, registers),
+        f"{module}.core": fusesoc_core(module, sources, about=ports_summary(module_ports(sources, module)))}
 
 
 def _documents(registers: RegisterMap, what: str) -> dict[str, str]:

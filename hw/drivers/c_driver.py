@@ -162,9 +162,12 @@ def _load(interface: HostInterface) -> Iterator[str]:
 
 def _wrong_address(interface: HostInterface) -> list[str]:
     """Conditions under which the design cannot work with the memory's address."""
+    upper = interface.name.upper()
+    if interface.base is not None:
+        return [f"device->bus_address % {upper}_MEMORY_ALIGNMENT",
+                f"device->bus_address > UINT64_MAX - {upper}_MEMORY_BYTES"]
     if not interface.relocatable:
         return ["device->bus_address != 0"]
-    upper = interface.name.upper()
     return [f"device->bus_address % {upper}_MEMORY_ALIGNMENT",
             f"device->bus_address > 0x100000000u - {upper}_MEMORY_BYTES"]
 
@@ -250,11 +253,16 @@ def _start(interface: HostInterface) -> Iterator[str]:
     yield "{"
     yield "  if (device->clean)"
     yield f"    device->clean(device->context, device->memory, {name.upper()}_MEMORY_BYTES);"
-    if any(write.is_address for write in interface.writes):
+    moved = interface.base is None  # addresses of memory in the design's own registers
+    for word in range(0 if moved else 2):
+        value = f"(uint32_t)(device->bus_address >> {32 * word})" if word else "(uint32_t)device->bus_address"
+        offset = (interface.base or 0) + 4 * word
+        yield f"  SLUICE_WRITE32(device->registers, 0x{offset:x}, {value}); /* {names[offset]} */"
+    if moved and any(write.is_address for write in interface.writes):
         yield "  const uint32_t base = (uint32_t)device->bus_address;"
     yield "  barrier(device);"
     for write in interface.writes:
-        value = f"base + 0x{write.value:x}u" if write.is_address else f"0x{write.value:x}u"
+        value = f"base + 0x{write.value:x}u" if moved and write.is_address else f"0x{write.value:x}u"
         yield f"  SLUICE_WRITE32(device->registers, 0x{write.offset:x}, {value}); /* {names[write.offset]} */"
     yield "  return 0;"
     yield "}"

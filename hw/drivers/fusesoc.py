@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 __all__ = ["fusesoc_core"]
 
-_ABOUT = "AXI4 manager of main memory, AXI4-Lite control registers, interrupt"
 
-
-def fusesoc_core(module: str, sources: Mapping[str, str], folder: str = "rtl", *, about: str = _ABOUT) -> str:
+def fusesoc_core(module: str, sources: Mapping[str, str], folder: str = "rtl", *, about: str) -> str:
     """``MODULE.core``; the files of `sources` are in `folder` beside it; `about` is what it says of itself. Strings are
     written as JSON, which is YAML."""
     files = [f"      - {json.dumps(f'{folder}/{name}')}" for name in sorted(sources)]

@@ -109,6 +109,7 @@ class HostInterface:
     bytes) that memory has to hold before the first run beside the inputs; all else is zero. relocatable: memory may be
     anywhere on the design's bus, not at 0 only. kept: lines of C that move what the design leaves alone from inputs to
     outputs. cycles: registers with the clock cycles of a run, the low word first.
+    base: byte offset of the register pair with the address of memory, 64 bits, which the design adds to all others.
     alignment: of memory, in bytes. definitions: lines of C that `Area.copy` needs.
     """
 
@@ -124,6 +125,7 @@ class HostInterface:
     cycles: tuple[str, ...] = ("WALL_CYCLES",)
     alignment: int = 4096
     definitions: tuple[str, ...] = ()
+    base: int | None = None
 
     @property
     def inputs(self) -> tuple[HostArray, ...]:

@@ -10,13 +10,18 @@ from xml.etree.ElementTree import Element, SubElement, indent, register_namespac
 from hw.dma.registers import Field, Register, RegisterMap
 from hw.errors import SluiceError
 
-__all__ = ["Port", "ipxact_component", "module_ports", "stream_component"]
+__all__ = ["Port", "ipxact_component", "module_ports", "ports_summary", "stream_component"]
 
 _SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _VENDOR, _LIBRARY, _VERSION = "sluice", "designs", "1.0"
 _ACCESS = {"constant": "read-only", "read": "read-only", "write": "read-write", "pulse": "write-only"}
 _PORT = re.compile(r"^\s*(input|output)\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?(\w+)\s*;", re.MULTILINE)
-_BUSES = (("m_axi", "aximm", "master"), ("s_axil", "aximm", "slave"))
+_BUSES = (("m_axi", "aximm", "master"), ("s_axil", "aximm", "slave"), ("m_wb", "wishbone", "master"),
+          ("s_wb", "wishbone", "slave"))
+_TYPES = {"aximm": ("xilinx.com", "interface", "aximm", "1.0"), "axis": ("xilinx.com", "interface", "axis", "1.0"),
+          "wishbone": ("opencores.org", "bus", "wishbone", "B4")}
+_SUMMARIES = {"m_axi": "AXI4 manager of main memory", "m_wb": "Wishbone manager of main memory",
+              "s_axil": "AXI4-Lite control registers", "s_wb": "Wishbone control registers"}
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,19 @@ def ipxact_component(module: str, sources: Mapping[str, str], registers: Registe
     top = _component(module)
     _buses(SubElement(top, _tag("busInterfaces")), ports)
     _spaces(SubElement(top, _tag("addressSpaces")), ports)
-    _memory_map(SubElement(top, _tag("memoryMaps")), registers)
-    about = f"{module}: AXI4 manager of main memory, AXI4-Lite control registers, interrupt"
-    return _printed(top, module, ports, sources, folder, about)
+    control = "s_wb" if any(port.name == "s_wb_adr" for port in ports) else "s_axil"
+    _memory_map(SubElement(top, _tag("memoryMaps")), registers, control)
+    return _printed(top, module, ports, sources, folder, f"{module}: {ports_summary(ports)}")
+
+
+def ports_summary(ports: Sequence[Port]) -> str:
+    """What a system has, in a line."""
+    present = {port.name.rpartition("_")[0] for port in ports}
+    return ", ".join([*(text for prefix, text in _SUMMARIES.items() if _prefix_is(present, prefix)), "interrupt"])
+
+
+def _prefix_is(present: set[str], prefix: str) -> bool:
+    return any(name == prefix or name.startswith(f"{prefix}_") for name in present)
 
 
 def stream_component(module: str, sources: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str],
@@ -60,7 +75,7 @@ def stream_component(module: str, sources: Mapping[str, str], inputs: Sequence[s
             interface = _bus(parent, name, "interface", "axis")
             SubElement(interface, _tag(role))
             _map_prefix(interface, name, ports)
-    _clock_and_reset(parent, (*inputs, *outputs))
+    _clock_and_reset(parent, (*inputs, *outputs), ports)
     return _printed(top, module, ports, sources, folder, about)
 
 
@@ -93,7 +108,9 @@ def _text(parent: Element, name: str, value: object, **attributes: str) -> None:
 
 
 def _buses(parent: Element, ports: Sequence[Port]) -> None:
-    for prefix, kind, role in _BUSES:
+    present = {port.name.rpartition("_")[0] for port in ports}
+    here = [bus for bus in _BUSES if _prefix_is(present, bus[0])]
+    for prefix, kind, role in here:
         interface = _bus(parent, prefix, "interface", kind)
         mode = SubElement(interface, _tag(role))
         if role == "slave":
@@ -101,27 +118,32 @@ def _buses(parent: Element, ports: Sequence[Port]) -> None:
         else:
             SubElement(mode, _tag("addressSpaceRef"), {_tag("addressSpaceRef"): prefix})
         _map_prefix(interface, prefix, ports)
-    _clock_and_reset(parent, [prefix for prefix, *_ in _BUSES])
+    _clock_and_reset(parent, [prefix for prefix, *_ in here], ports)
     _parameters(_signal_bus(parent, "irq", "interrupt", "INTERRUPT", "master"), {"SENSITIVITY": "LEVEL_HIGH"})
 
 
 def _map_prefix(interface: Element, prefix: str, ports: Sequence[Port]) -> None:
     """The ports that are called after the interface."""
-    named = [(port.name.rpartition("_"), port.name) for port in ports]
-    _port_maps(interface, [(logical.upper(), name) for (before, _, logical), name in named if before == prefix])
+    names = [port.name for port in ports]
+    known = {f"{prefix}_{name}" for name in ("dat_r", "dat_w")}  # the others have no underscore in their own name
+    _port_maps(interface, [(name.removeprefix(f"{prefix}_").upper(), name) for name in names
+                           if name.rpartition("_")[0] == prefix or name in known])
 
 
-def _clock_and_reset(parent: Element, buses: Iterable[str]) -> None:
+def _clock_and_reset(parent: Element, buses: Iterable[str], ports: Sequence[Port]) -> None:
+    low = any(port.name == "rst_n" for port in ports)
+    reset = "rst_n" if low else "rst"
     clock = _signal_bus(parent, "clk", "clock", "CLK", "slave")
-    _parameters(clock, {"ASSOCIATED_BUSIF": ":".join(buses), "ASSOCIATED_RESET": "rst"})
-    _parameters(_signal_bus(parent, "rst", "reset", "RST", "slave"), {"POLARITY": "ACTIVE_HIGH"})
+    _parameters(clock, {"ASSOCIATED_BUSIF": ":".join(buses), "ASSOCIATED_RESET": reset})
+    _parameters(_signal_bus(parent, reset, "reset", "RST", "slave"), {"POLARITY": f"ACTIVE_{'LOW' if low else 'HIGH'}"})
 
 
 def _bus(parent: Element, name: str, library: str, kind: str) -> Element:
     interface = SubElement(parent, _tag("busInterface"))
     _text(interface, "name", name)
     for tag, suffix in (("busType", ""), ("abstractionType", "_rtl")):
-        reference = {"vendor": "xilinx.com", "library": library, "name": f"{kind}{suffix}", "version": "1.0"}
+        vendor, library, _, version = _TYPES.get(kind, ("xilinx.com", library, kind, "1.0"))
+        reference = {"vendor": vendor, "library": library, "name": f"{kind}{suffix}", "version": version}
         SubElement(interface, _tag(tag), {_tag(key): value for key, value in reference.items()})
     return interface
 
@@ -152,17 +174,20 @@ def _parameters(interface: Element, values: Mapping[str, str]) -> None:
 def _spaces(parent: Element, ports: Sequence[Port]) -> None:
     widths = {port.name: port.width for port in ports}
     space = SubElement(parent, _tag("addressSpace"))
-    _text(space, "name", "m_axi")
-    _text(space, "range", hex(1 << widths["m_axi_araddr"]))
-    _text(space, "width", widths["m_axi_rdata"])
+    wishbone = "m_wb_adr" in widths
+    data = widths["m_wb_dat_r" if wishbone else "m_axi_rdata"]
+    address = widths["m_wb_adr"] + (data // 8).bit_length() - 1 if wishbone else widths["m_axi_araddr"]
+    _text(space, "name", "m_wb" if wishbone else "m_axi")
+    _text(space, "range", hex(1 << address))
+    _text(space, "width", data)
 
 
 # Registers.
 
 
-def _memory_map(parent: Element, registers: RegisterMap) -> None:
+def _memory_map(parent: Element, registers: RegisterMap, name: str) -> None:
     memory_map = SubElement(parent, _tag("memoryMap"))
-    _text(memory_map, "name", "s_axil")
+    _text(memory_map, "name", name)
     block = SubElement(memory_map, _tag("addressBlock"))
     _text(block, "name", registers.name)
     _text(block, "baseAddress", "0x0")

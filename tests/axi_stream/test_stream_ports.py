@@ -108,7 +108,10 @@ def test_design_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["--ports", "serial"], "--ports serial: write stream, or stream=BITS for beats of so many"),
+    (["--ports", "streams"], "--ports streams: write stream, or stream=BITS for beats of so many"),
+    (["--ports", "serial"], "ports 'serial': write wishbone, or NAME=VALUE with a name of control, memory, reset, "
+                            "address_bits"),
+    (["--ports", "reset=up"], "reset of a system's ports is 'up', must be one of high, low"),
     (["--ports", "stream", "--port", "x"],
      "--ports changes what a board is made of, and --port runs one as it is: leave out one of them")])
 def test_command_lines_that_are_wrong(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

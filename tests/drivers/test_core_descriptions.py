@@ -100,7 +100,7 @@ def test_fusesoc_reads_the_core(tmp_path: Path) -> None:
     """And sets up its lint target."""
     (tmp_path / "rtl").mkdir()
     (tmp_path / "rtl" / "top.v").write_text(TOP)
-    (tmp_path / "top.core").write_text(fusesoc_core("top", {"top.v": TOP}))
+    (tmp_path / "top.core").write_text(fusesoc_core("top", {"top.v": TOP}, about="a design"))
     command = [sys.executable, "-W", "ignore", "-m", "fusesoc.main", "--cores-root", ".", "run", "--setup", "--target",
                "lint", "sluice:designs:top"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -1,0 +1,1 @@
+"""Other ports around an emitted system: Wishbone, resets that are low, addresses of 64 bits."""
