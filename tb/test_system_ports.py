@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ EXPECTED = interpret(PROGRAM, INPUTS)["y"]
 WISHBONE = {"control": "wishbone", "memory": "wishbone", "reset": "low", "address_bits": 64}
 
 
-def check(design: Design, simulator: str, ports: dict[str, object], **settings: object) -> int:
+def check(design: Design, simulator: str, ports: dict[str, Any], **settings: Any) -> int:
     run = design.with_ports(**ports).simulate(INPUTS, simulator, **settings)
     assert np.array_equal(run.outputs["y"], EXPECTED)
     return run.wall_cycles

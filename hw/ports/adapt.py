@@ -42,11 +42,11 @@ def adapt_system(module: str, sources: Mapping[str, str], ports: SystemPorts) ->
     """The system `module` of `sources`, an emitted one, behind `ports`. Its top is called ``MODULE_ports``; its ports
     are ``clk``, ``rst`` or ``rst_n``, ``irq``, ``m_axi_*`` or ``m_wb_*``, ``s_axil_*`` or ``s_wb_*``, and those of a
     serial line. Raises `PortError` where a port of the system is missing."""
+    around = _Around(module, sources, ports)
     top, name = Module(), f"{module}_ports"
     top.domains.sync = domain = ClockDomain(local=True)
     clock, reset = Signal(name="clk"), Signal(name=ports.reset_name)
     top.d.comb += [domain.clk.eq(clock), domain.rst.eq(reset if ports.reset == "high" else ~reset)]
-    around = _Around(module, sources, ports)
     outer = around.build(top)
     text = convert(top, name, ports=[clock, reset, *outer])
     base = (2 << around.register_width) - 8 if ports.address_bits == 64 else None
@@ -80,7 +80,8 @@ class _Around:
     def _system(self, m: Module) -> tuple[Any, Any, list[Signal]]:
         """The instance: its memory and registers as interfaces, and what goes straight to ports."""
         irq = Signal(name="irq")
-        memory, control = self._axi.create(path=("memory",)), self._lite.flip().create(path=("control",))
+        memory: Any = self._axi.create(path=("memory",))
+        control: Any = self._lite.flip().create(path=("control",))
         pins: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal(), "o_irq": irq}
         for interface, prefix, manager in ((memory, "m_axi", True), (control, "s_axil", False)):
             for signal, part, driven in flat_ports(interface, prefix, manager=manager):
