@@ -16,6 +16,7 @@ from compiler.ir.expr import (
     Cast,
     Const,
     Expr,
+    Load,
     Lookup,
     Read,
     children,
@@ -110,6 +111,8 @@ class _Words:
                 return Cast(self.pair(arg).low, type_)
             case Lookup(table, index, type_) if wide:
                 return Lookup(table, self.pair(index).low, type_)
+            case Load(memory, index, after, type_) if wide:
+                return Load(memory, self.pair(index).low, tuple(self.word(token) for token in after), type_)
             case Apply(op, (a, b)) if wide and op in _COMPARISONS:
                 return _COMPARISONS[op](self.pair(a), self.pair(b), _signed(a))
         if wide:
@@ -214,6 +217,8 @@ class _Words:
 def _missing(node: Expr) -> str:
     """What a node does that pairs of words do not have."""
     match node:
+        case Load(memory, _, _, type_):
+            return f"it looks up {type_} in memory '{memory}'"
         case Lookup(table, _, type_):
             return f"it looks up {type_} in table '{table}'"
         case Apply("shr" | "shl", (a, _)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.bind.cgra.legalize_arrays import legalize_arrays
+from compiler.bind.cgra.word_memories import with_word_memories
 from compiler.bind.cgra.word_tables import with_word_tables
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.state import State
@@ -14,13 +15,13 @@ __all__ = ["LegalizeArrays", "LegalizeTables"]
 
 @dataclass(frozen=True)
 class LegalizeTables(ProgramPass):
-    """Tables of 32 bits become tables of low and of high words."""
+    """Tables of 32 bits, and memories that are filled, become those of low and of high words."""
 
     name = "legalize-tables"
     follows = ("narrow-iterator-values",)
 
     def apply(self, state: State) -> State:
-        return state.with_program(with_word_tables(state.program))
+        return state.with_program(with_word_memories(with_word_tables(state.program)))
 
 
 @dataclass(frozen=True)
