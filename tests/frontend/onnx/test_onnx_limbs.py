@@ -6,6 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from onnx_models import ModelBuilder, require_runtime_results
+
+from compiler.bind.networks import place_network
 from compiler.frontend.onnx.limbs import Limbs, cut, split
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
@@ -37,3 +43,12 @@ def test_parts_compute_the_whole(largest, factor, offset, shift, random):
     (1 << 22, 1 << 31, 30, None), (1 << 22, 1 << 20, 3, None)])
 def test_as_few_parts_as_do(largest, factor, shift, limbs):
     assert cut(largest, [factor], [1 << shift >> 1], shift) == limbs
+
+
+def test_a_quantised_layer_is_an_array_of_processing_elements():
+    """Products of 64 bits were refused there."""
+    made = ModelBuilder(9)
+    image = made.input("image", (1, 2, 3, 3))
+    result = made.convolution(image, made.levels(0.03, 119), (1, 2, 2, 2), made.levels(0.05, 40))
+    placed = place_network(require_runtime_results(made.bytes(result)), "cgra")
+    assert placed.predicted_start_to_done < 500
