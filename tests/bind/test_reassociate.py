@@ -39,6 +39,16 @@ def test_the_directive_states_the_order_of_the_sum() -> None:
     assert not same(interpret(parse_scop(DOT), inputs)["r"], np.array([wanted], np.float32))
 
 
+def test_the_last_round_may_be_shorter() -> None:
+    inputs = drawn()
+    after = interpret(apply_script(parse_scop(DOT), "reassociate(S1, k, 5)"), inputs)["r"]
+    parts = [np.float32(-0.0)] * 5
+    for k, term in enumerate(-(inputs["a"] * inputs["b"])):
+        parts[k % 5] = parts[k % 5] + term
+    wanted = (np.float32(0.5) + (parts[0] + parts[1])) + (parts[2] + (parts[3] + parts[4]))
+    assert same(after, np.array([wanted], np.float32))
+
+
 def test_partial_keeps_the_results_of_floating_point_sums() -> None:
     with pytest.raises(TransformError) as error:
         apply_script(parse_scop(DOT), "partial(S1, k, 4)")

@@ -71,9 +71,9 @@ class _Sum:
         if any(group for group in program.shared if old.name in group):
             raise TransformError(f"{old} shares its units; compute partial sums before sharing")
         low, high = box[iterator]
-        if not 2 <= count < high - low + 1 or (high - low + 1) % count:
-            raise TransformError(f"{old}: {count} partial sums do not divide the {high - low + 1} iterations of "
-                                 f"'{iterator}'")
+        if not 2 <= count < high - low + 1:
+            raise TransformError(f"{old}: {count} partial sums of the {high - low + 1} iterations of '{iterator}'; "
+                                 f"there are 2 or more, and fewer than iterations")
         self._first = low
         self._lane = fresh_name(f"{iterator}_part", old.iterators)
         self._rest = tuple(name for name in old.iterators if name != iterator)

@@ -221,15 +221,18 @@ class _Recurrence:
         return _Nest(self.members, self.loops, tuple(self.loops[k] for k in inner)) if moved else None
 
     def parts(self, program: Program, cycles: int, directive: str) -> _Parts | None:
-        """The fewest parts that give the recurrence the time, or else the most; None if it has it, or there are
-        none."""
+        """The fewest parts that give the recurrence the time, or else the most, those that divide the loop first; None
+        if it has the time, or there are none. A sum of integers, whose adder takes a cycle or two, is left alone rather
+        than that its last round has gaps."""
         trips, innermost = self._trips(program), max(self.carrying)
         there = prod(trips[innermost + 1:])
-        counts = [n for n in range(2, trips[innermost] // 2 + 1) if trips[innermost] % n == 0]
+        counts = [n for n in range(2, trips[innermost] // 2 + 1)
+                  if directive == "reassociate" or trips[innermost] % n == 0]
         if there >= cycles or not counts or len(self.members) > 1:
             return None
-        enough = [n for n in counts if n * there >= cycles]
-        return _Parts(self.members, self.loops[innermost], enough[0] if enough else counts[-1], directive)
+        enough = [n for n in counts if n * there >= cycles] or counts[-1:]
+        dividing = (n for n in enough if trips[innermost] % n == 0)
+        return _Parts(self.members, self.loops[innermost], next(dividing, enough[0]), directive)
 
 
 def _shared_loops(program: Program, members: frozenset[str], where: Mapping[str, Place]) -> tuple[str, ...]:
