@@ -13,6 +13,7 @@ from compiler.bind.registry import compile_program
 from compiler.hints.hint import Cause, Remedy
 from compiler.hints.rewrites import columns_read, transpose_array, unroll_window, window_loops
 from compiler.ir.program import Program
+from compiler.ir.types import Float
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 
 __all__ = ["TOO_MUCH", "find_causes", "target_of"]
@@ -78,6 +79,16 @@ def _on(program: Program, name: str) -> Callable[[], int]:
     return lambda: compile_program(program, name).predicted_start_to_done
 
 
+def _other_order(design: Any) -> Iterator[Remedy]:
+    """Partial sums, of floating-point numbers, on targets that have the option and were not asked for it."""
+    program = design.program
+    if getattr(design.options, "reassociate", True) or not any(
+            isinstance(program.array(s.write.array).type, Float) for s in program.statements):
+        return
+    yield Remedy("--reassociate (sums in another order, whose last bits may differ)", _with(design, reassociate=True),
+                 _CLEAR * design.predicted_start_to_done)
+
+
 # A window that is not unrolled.
 
 
@@ -111,7 +122,7 @@ def _static(design: Any) -> Iterator[Cause]:
         yield from _idle(design)
         return
     limit = _CLEAR * design.predicted_start_to_done
-    faster = []
+    faster = list(_other_order(design))
     if target_of(design) == "fpga":
         # Operators of a recurrence share a period, of which there is one for each cycle of its latency.
         slower = design.options.clock_mhz // pace.interval
@@ -168,7 +179,8 @@ def _dataflow(design: Any) -> Iterator[Cause]:
     latency = {**(design.options.latency or {}), "mul": 1}
     yield Cause(f"a loop-carried dependence keeps the operators waiting: {choices.get('ticks per time', slow)}",
                 statement and statement.label(),
-                (Remedy("--option \"latency={'mul': 1}\" (the clock may be slower)", _with(design, latency=latency),
+                (*_other_order(design),
+                 Remedy("--option \"latency={'mul': 1}\" (the clock may be slower)", _with(design, latency=latency),
                         limit), *_other_target(design, ("fpga",))))
 
 

@@ -6,6 +6,7 @@ import pytest
 import compiler
 from compiler.bind.registry import TargetError
 from compiler.frontend.c_scop import parse_scop
+from compiler.hints import find_hints
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.passes.directives import TransformError, apply_script
@@ -66,6 +67,13 @@ def test_a_sum_takes_a_term_per_cycle(target: str) -> None:
     run = design.simulate(drawn(), "icarus")
     assert same(run.outputs["r"], interpret(design.reference, drawn())["r"])
     assert run.cycles == design.predicted_cycles
+
+
+def test_a_hint_names_the_option_where_an_adder_limits() -> None:
+    (hint,) = find_hints(compiler.compile(parse_scop(DOT), target="fpga"))
+    assert str(hint) == (
+        "statement 'S1' (scop.c:6): a loop-carried dependence with a recurrence latency of 12 cycles, so an iteration "
+        "starts every 12 cycles; try --reassociate (sums in another order, whose last bits may differ)")
 
 
 def test_targets_without_floating_point_sums_refuse_the_option() -> None:
