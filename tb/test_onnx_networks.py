@@ -29,7 +29,8 @@ def require_equal(data, target, simulator):
     return placed
 
 
-@pytest.mark.parametrize(("block", "simulator"), [(resnet_block, "verilator"), (mobilenet_block, "icarus")])
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("block", [resnet_block, mobilenet_block])
 def test_a_block_is_one_pipeline(block, simulator):
     placed = require_equal(block(1, 4, 1), "fpga", simulator)
     assert len(placed.designs) == 1
