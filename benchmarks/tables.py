@@ -27,6 +27,7 @@ from benchmarks.sharing_tables import sharing_table
 from benchmarks.storage_tables import storage_table
 from benchmarks.summary import summary_tables
 from benchmarks.systolic_tables import systolic_tables
+from benchmarks.vector_floats import vector_float_table
 from benchmarks.vector_tables import vector_tables
 from benchmarks.window_tables import sac_lanes_table, window_table
 from hw.errors import SluiceError
@@ -69,7 +70,7 @@ def figure_tables() -> str:
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
         target_tables(), polybench_table(), polybench_float_table(), compile_growth_table(), halide_table(),
         sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
-        float_operator_table(), float_function_table(),
+        float_operator_table(), float_function_table(), vector_float_table(),
     ])
 
 

@@ -87,14 +87,16 @@ def vector_float_table() -> str:
     rows = [[name, ", ".join(f"{k}={v}" for k, v in f["sizes"].items()), f["cycles"], f["bound"],
              f"{f['cycles'] / f['bound']:.3f}", f["bubbles"]]
             for name, f in found.items() if "cycles" in f]
-    areas = [[name, f["lut"], f["ff"], f["multipliers"], f["block_ram"], f["mhz"]]
+    areas = [[name, f["lut"], f["ff"], f["multipliers"], f["block_ram"], f.get("mhz", "-")]
              for name, f in found.items() if "lut" in f]
-    return (f"Programs in `float` on {LANES} lanes with the option float32, compiled from C, sums in the order of the "
-            "program (`python -m benchmarks.vector_floats`): clock cycles in RTL beside the bound, a wavefront for "
-            "each sum and each product, or beats of memory.\n\n"
-            + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows)
-            + f"\n\nA lane and a whole processor of {LANES} lanes (with its scalar core) on an ECP5-85, without and "
-              "with floating-point numbers.\n\n"
+    programs = (f"Programs in `float` on {LANES} lanes with the option float32, compiled from C, sums in the order of "
+                "the program (`python -m benchmarks.vector_floats`): clock cycles in RTL beside the bound, a wavefront "
+                "for each sum and each product, or beats of memory.\n\n"
+                + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
+    if not areas:
+        return programs
+    return (f"{programs}\n\nA lane, and a whole processor of {LANES} lanes with its scalar core, on an ECP5-85, "
+            "without and with floating-point numbers.\n\n"
             + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
 
 

@@ -94,6 +94,16 @@ def test_products_and_sums_take_their_wavefronts_and_no_more() -> None:
     assert design.figures.wavefronts == 2 * 5 * 8 * 6 // 2
 
 
+def test_products_with_numbers_are_added_in_one_instruction() -> None:
+    """It rounds the product, too."""
+    value = " + ".join(f"x[i + {k}] * {number}f" for k, number in enumerate((0.1, 0.5, 3.7, -0.3)))
+    program = parse_scop(f"void f(const float x[43], float y[40]) {{ for (int i = 0; i < 40; i++) y[i] = {value}; }}")
+    design = compiler.compile(program, target="vector", lanes=2, float32=True, search=False)
+    inputs = numbers(program)
+    np.testing.assert_array_equal(words(design.execute(inputs)["y"]), words(interpret(program, inputs)["y"]))
+    assert design.figures.wavefronts == 4 * 40 // 2
+
+
 @pytest.mark.parametrize(("value", "float32", "message"), [
     ("x[i] + 1.5f", False, "computes with floating-point numbers, which lanes do if they are asked for: give the "
                            "option float32 (float32=True, --option float32=true)"),

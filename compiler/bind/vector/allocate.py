@@ -160,7 +160,8 @@ class _Allocator:
     def _replaceable(self, node: Node, owner: Node, position: int) -> list[Node]:
         """Owners of operands that `node` may write over: nobody needs them later, and no element is written before
         it has been read."""
-        one_instruction = isinstance(node, Op) and node.operation not in ("multiply_add", "where")
+        one_instruction = isinstance(node, Op) and node.operation not in (
+            "multiply_add", "float_multiply_add", "where")
         if not one_instruction or owner is not node or node.rank > 2:
             return []
         found = []

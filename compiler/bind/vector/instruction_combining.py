@@ -40,6 +40,18 @@ class CombinePass(Rewriter):
             return self._convert(node)
         if isinstance(node, Op) and node.operation in ("add", "subtract"):
             return self._sum(node, node.operands, node.dtype)
+        if isinstance(node, Op) and node.operation == "float_add":
+            return self._float_sum(node)
+        return self.same(node)
+
+    def _float_sum(self, node: Op) -> Value:
+        """A sum with a product as multiply-add, which rounds twice as well."""
+        for total, product in (node.operands, node.operands[::-1]):
+            found = self._number_and_vector(product, node.rank, "float_multiply")
+            if found is not None and self._consumable(total, node.rank):
+                moved = (self.seen(total, node.rank), found[0], self.seen(found[1], node.rank))
+                if all(isinstance(x, Access) for x in (moved[0], moved[2])):
+                    return self.builder.operation("float_multiply_add", moved, node.dtype, node.location, node.rank)
         return self.same(node)
 
     def _convert(self, node: Op) -> Value:
@@ -79,11 +91,17 @@ class CombinePass(Rewriter):
 
     def _product(self, value: Value, dtype: np.dtype, rank: int) -> tuple[int, Access] | None:
         """Number and vector of a product that may be computed inside a sum of type `dtype`."""
-        if isinstance(value, int) or not isinstance(value.node, Op) or value.node.operation != "multiply":
+        if isinstance(value, Access) and isinstance(value.node, Op) and value.node.operation == "multiply" and (
+                wraps(value.node) and value.node.dtype.itemsize < dtype.itemsize):
+            return None
+        return self._number_and_vector(value, rank, "multiply")
+
+    @staticmethod
+    def _number_and_vector(value: Value, rank: int, operation: str) -> tuple[int, Access] | None:
+        """Number and vector of a product by `operation`."""
+        if isinstance(value, int) or not isinstance(value.node, Op) or value.node.operation != operation:
             return None
         node = value.node
-        if wraps(node) and node.dtype.itemsize < dtype.itemsize:
-            return None
         operands = [compose(o, value.matrix, value.offset, rank) if isinstance(o, Access) else o
                     for o in node.operands]
         numbers = [o for o in operands if isinstance(o, int)]

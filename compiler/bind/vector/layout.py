@@ -237,8 +237,8 @@ def _homes(graph: Graph, nodes: list[Node], boxes: dict[Node, Box], sizes: Sizes
             same = free and boxes[source] == boxes[node] and sizes.bytes[source] == sizes.bytes[node]
             if same and (len(uses[source]) == 1 or _leaves_to_others(graph, node, uses[source])):
                 home[source] = node
-        elif isinstance(node, Op) and node.operation in ("multiply_add", "where"):
-            kept = node.operands[0 if node.operation == "multiply_add" else 2]
+        elif isinstance(node, Op) and node.operation in ("multiply_add", "float_multiply_add", "where"):
+            kept = node.operands[2 if node.operation == "where" else 0]
             if isinstance(kept, Access) and _may_host(node, kept, uses, boxes, sizes, results):
                 home.setdefault(kept.node, node)
     return home
