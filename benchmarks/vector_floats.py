@@ -5,7 +5,7 @@ of four lanes take on an ECP5-85 with and without them.
 
 Programs are those of apps/float, compiled from C and run in RTL on Verilator; every result is compared with the
 interpreter's bit for bit. The bound is the larger one of the lanes' (a wavefront for each sum and each product) and the
-memory's. Areas are yosys' and nextpnr's (`benchmarks.area`).
+memory's. The area of a lane is yosys', that of a processor nextpnr's (`benchmarks.area`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import compiler
-from benchmarks.area import Subject
+from benchmarks.area import Subject, yosys_area
 from benchmarks.area import measure as place_and_route_subject
 from benchmarks.command import Measurement, reports_errors
 from benchmarks.markdown import table
@@ -60,7 +60,7 @@ def _program(name: str) -> dict[str, Any]:
 
 def _lane(float32: bool) -> dict[str, Any]:
     sources = datapath_sources(VectorSpec(LANES, float32=float32))
-    return place_and_route_subject(Subject(LANE_MODULE, sources, alone=True))
+    return yosys_area(Subject(LANE_MODULE, sources))
 
 
 def _processor(float32: bool) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def vector_float_table() -> str:
                 + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
     if not areas:
         return programs
-    return (f"{programs}\n\nA lane, and a whole processor of {LANES} lanes with its scalar core, on an ECP5-85, "
+    return (f"{programs}\n\nA lane (yosys) and a processor of {LANES} lanes with its scalar core on an ECP5-85, "
             "without and with floating-point numbers.\n\n"
             + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
 
