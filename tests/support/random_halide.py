@@ -138,7 +138,7 @@ class _Maker:
             lambda: hl.lerp(c, d, hl.cast(hl.UInt(8), b)), lambda: hl.mux(a & 3, [a, b, a + 1, b - 1]),
             lambda: hl.clamp(a, -20, 20), lambda: hl.select(a < b, c, d),
             # Halide joins conversions of a floating-point number, and means nothing where it leaves the last type.
-            lambda: hl.max(hl.cast(hl.Int(32), hl.floor(hl.cast(hl.Float(32), a) / 4)), -(1 << 15)),
+            lambda: hl.cast(hl.Int(32), hl.floor(hl.cast(hl.Float(32), a) / 4)) & 0xffff,
         ]
         return [lambda make=make: hl.cast(hl.Int(32), make()) for make in whole]
 
