@@ -95,8 +95,8 @@ def vector_float_table() -> str:
                 + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
     if not areas:
         return programs
-    return (f"{programs}\n\nA lane (yosys) and a processor of {LANES} lanes with its scalar core on an ECP5-85, "
-            "without and with floating-point numbers.\n\n"
+    return (f"{programs}\n\nWithout and with floating-point numbers on an ECP5-85: a lane (yosys, no placing), and where "
+            "measured a processor with its scalar core.\n\n"
             + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
 
 
