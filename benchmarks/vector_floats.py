@@ -95,8 +95,8 @@ def vector_float_table() -> str:
                 + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
     if not areas:
         return programs
-    return (f"{programs}\n\nWithout and with floating-point numbers on an ECP5-85: a lane (yosys, no placing), and where "
-            "measured a processor with its scalar core.\n\n"
+    return (f"{programs}\n\nWithout and with floating-point numbers on an ECP5-85: a lane (yosys, no placing), and "
+            "where measured a processor with its scalar core.\n\n"
             + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
 
 
