@@ -19,20 +19,23 @@ __all__ = ["UsageError", "read_settings", "simulation_settings", "target_options
 STALLS = 0.2
 """How often memory stalls, on every channel, if a command line asks for stalls."""
 
+_JSON_BOOLS = {"true": True, "false": False}
+
 
 class UsageError(SluiceError):
     """A command line that asks for something impossible."""
 
 
 def read_settings(flag: str, settings: Sequence[str]) -> dict[str, Any]:
-    """What ``FLAG NAME=VALUE`` said. Values are Python literals; what is none is a text. Raises `UsageError`."""
+    """What ``FLAG NAME=VALUE`` said. Values are Python literals, ``true`` and ``false`` among them as JSON writes them;
+    what is none is a text. Raises `UsageError`."""
     found: dict[str, Any] = {}
     for setting in settings:
         name, separator, text = setting.partition("=")
         if not separator or not name.isidentifier():
             raise UsageError(f"{flag} {setting}: write NAME=VALUE")
         try:
-            found[name] = ast.literal_eval(text)
+            found[name] = _JSON_BOOLS[text] if text in _JSON_BOOLS else ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             found[name] = text
     return found

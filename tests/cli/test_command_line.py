@@ -224,6 +224,18 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.usefixtures("quick_verilog")
+def test_an_option_that_a_refusal_names_is_taken_as_it_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path
+                                                                   ) -> None:
+    """``true`` is no literal of Python."""
+    source = tmp_path / "f.c"
+    source.write_text("void f(const float x[9], float y[9]) { for (int i = 0; i < 9; i++) y[i] = x[i] + 1.5f; }")
+    command = [str(source), "--target", "vector", "--simulator", "none"]
+    assert main(command) == 1
+    refused = capsys.readouterr().err.strip()
+    assert refused.endswith("give the option float32 (float32=True, --option float32=true)")
+    assert main([*command, "--option", "float32=true"]) == 0
+
+
 def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Names of programs are free; nothing in them is taken for markup."""
     app = program(tmp_path / "odd.py", name="[/red] a:smile:")
