@@ -39,12 +39,13 @@ FLOWS: Mapping[str, Flow] = {
 """By family of `hw.boards.found.FAMILIES`. An iCE40's `lut` are logic cells, with a LUT and a flip-flop each."""
 
 
-def free_command(command: Sequence[str]) -> list[str]:
-    """A tool's invocation as today's tools take it: Amaranth calls nextpnr for Gowin by its former name and options."""
+def free_command(command: Sequence[str], clock_hz: float) -> list[str]:
+    """A tool's invocation as today's tools take it: Amaranth calls nextpnr for Gowin by its former name and options,
+    and does not tell it the frequency that all clocks need."""
     tool, *arguments = command
     if tool != "nextpnr-gowin":
         return [tool, *arguments]
     options = dict(itertools.pairwise(arguments))
     return ["nextpnr-himbaechel-gowin", "--log", options["--log"], "--device", options["--device"],
             "--json", options["--json"], "--write", options["--write"], "--vopt", f"family={options['--family']}",
-            "--vopt", f"cst={options['--cst']}"]
+            "--vopt", f"cst={options['--cst']}", "--freq", f"{clock_hz / 1e6:.6g}"]

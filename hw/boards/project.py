@@ -131,7 +131,7 @@ def make_project(
     return Project(
         board=board,
         files={name: text for name, text in texts.items() if not name.endswith(_LEFT_OUT)},
-        commands=_commands(texts),
+        commands=_commands(texts, clock_hz),
         clock_hz=clock_hz,
         lights=top.lights,
         checked=checked,
@@ -204,9 +204,9 @@ def _text(content: str | bytes) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def _commands(texts: Mapping[str, str]) -> list[list[str]]:
+def _commands(texts: Mapping[str, str], clock_hz: float) -> list[list[str]]:
     """The tool invocations of the build script, tool name first."""
-    commands = [free_command(command) for command in json.loads(texts[f"build_{TOP}.json"])["commands"]]
+    commands = [free_command(command, clock_hz) for command in json.loads(texts[f"build_{TOP}.json"])["commands"]]
     return [
         [tool, *_REPORT, *arguments] if tool.startswith("nextpnr") else [tool, *arguments]
         for tool, *arguments in commands

@@ -125,6 +125,11 @@ def _slowest_path(report: Mapping[str, Any]) -> str:
     return max(found, default=(0.0, ""))[1]
 
 
+_EXTRAS = {"nextpnr-ice40": "pnr-ice40", "icepack": "pnr-ice40", "nextpnr-himbaechel-gowin": "pnr-gowin",
+           "gowin_pack": "pnr-gowin"}
+"""The extra that a tool comes with, where it is not ``pnr``."""
+
+
 def find_tool(name: str) -> list[str]:
     """The command for ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
 
@@ -138,7 +143,7 @@ def find_tool(name: str) -> list[str]:
     for candidate in (str(beside), f"yowasp-{name}", name):
         if found := shutil.which(candidate):
             return [found]
-    raise PnrError(f"{name} is not installed: type  pip install 'sluice[pnr]'")
+    raise PnrError(f"{name} is not installed: type  pip install 'sluice[{_EXTRAS.get(name, 'pnr')}]'")
 
 
 def tool_version(name: str) -> str:

@@ -172,11 +172,13 @@ def test_missed_target_is_said_not_an_error():
     )
 
 
-def test_missing_tool(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("tool", "extra"), [("ecppack", "pnr"), ("icepack", "pnr-ice40"),
+                                           ("gowin_pack", "pnr-gowin")])
+def test_missing_tool(tool, extra, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("hw.ecp5.pnr.sys.executable", str(tmp_path / "python"))
-    with pytest.raises(PnrError, match=r"^ecppack is not installed: type  pip install 'sluice\[pnr\]'$"):
-        find_tool("ecppack")
+    with pytest.raises(PnrError, match=rf"^{tool} is not installed: type  pip install 'sluice\[{extra}\]'$"):
+        find_tool(tool)
 
 
 def test_failing_tool(monkeypatch, tmp_path):

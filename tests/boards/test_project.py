@@ -51,6 +51,8 @@ def test_boards_of_all_families(name, mhz, link, design):
     tools = [command[0] for command in project.commands]
     expected = TOOLS.get(board.family, QUARTUS)
     assert tools[: len(expected)] == expected
+    if board.family == "gowin":  # nextpnr has no other way to know what the clock needs
+        assert project.commands[1][-2:] == ["--freq", f"{mhz:.6g}"]
     assert project.warnings == [] or project.warnings[0].startswith("the board has no light for: ")
 
 
