@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from hw.pe import PE_LATENCY
 from hw.sim.bench import bench_data
 
 
@@ -24,9 +25,18 @@ async def write(dut, words: list[list[int]]) -> None:
     dut.en.value = 1
 
 
+async def stall(dut) -> None:
+    """A few cycles in which nothing steps, whatever the operands are."""
+    dut.en.value = 0
+    while random.random() < 0.5:
+        dut.i_word0.value, dut.i_word1.value, dut.i_word2.value = (random.randrange(1 << 16) for _ in range(3))
+        await FallingEdge(dut.clk)
+    dut.en.value = 1
+
+
 @cocotb.test()
 async def operations(dut) -> None:
-    """Every case: configure, then a row of operands per cycle, a result per cycle."""
+    """Every case: configure, then a row of operands per cycle, a result per cycle, `latency` cycles later."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     dut.rst.value = 1
     dut.cfg_valid.value = dut.clear.value = dut.en.value = 0
@@ -34,13 +44,15 @@ async def operations(dut) -> None:
     dut.rst.value = 0
     for case in bench_data():
         await write(dut, case["words"])
-        rows = case["rows"]
-        for cycle in range(len(rows) + PE_LATENCY - 1):
+        rows, late = case["rows"], case["latency"] - 1
+        for cycle in range(len(rows) + late):
+            if case.get("stalls") and random.random() < 0.2:
+                await stall(dut)
             words, bits, _ = rows[min(cycle, len(rows) - 1)]
             dut.i_word0.value, dut.i_word1.value, dut.i_word2.value = words
             dut.i_bit0.value, dut.i_bit1.value, dut.i_bit2.value = bits
             await FallingEdge(dut.clk)
-            if cycle >= PE_LATENCY - 1:
-                words, bits, result = rows[cycle - PE_LATENCY + 1]
+            if cycle >= late:
+                words, bits, result = rows[cycle - late]
                 got = [int(dut.o_word.value), int(dut.o_bit.value)]
                 assert got == result, f"{case['name']} {words} {bits}: {got}, not {result}"

@@ -18,7 +18,7 @@ from pe_reference import (
     random_operands,
 )
 
-from hw.pe import Pe, PeConfig, PeSpec
+from hw.pe import PE_LATENCY, Pe, PeConfig, PeSpec
 from hw.sim.bench import run_bench
 from hw.verilog import convert
 
@@ -38,7 +38,8 @@ def feedback_case(config: PeConfig, width: int) -> dict[str, object]:
     rows = [random_operands(rng, width) for _ in range(40)]
     rows[0] = replace(rows[0], bits=(*rows[0].bits[:2], 1))
     shown = feedback_results(config, rows, width, 0)
-    return {"name": str(config), "words": [[*key, data] for key, data in config.words(PeSpec(width)).items()],
+    return {"name": str(config), "latency": PE_LATENCY,
+            "words": [[*key, data] for key, data in config.words(PeSpec(width)).items()],
             "rows": [[*astuple(row), result] for row, result in zip(rows, shown, strict=True)]}
 
 
@@ -48,6 +49,7 @@ def test_operations(width: int, operands: Callable[[PeConfig], list[Operands]], 
     cases = [
         {
             "name": str(config),
+            "latency": PE_LATENCY,
             "words": [[*key, data] for key, data in config.words(spec).items()],
             "rows": [[*astuple(row), expected(config, row, width)] for row in operands(config)],
         }

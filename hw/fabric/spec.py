@@ -102,6 +102,8 @@ class FabricSpec:
             )
         if (self.protocol == "ready-valid") != (self.mem.kind == "buffet"):
             raise FabricError(f"an array with {self.protocol} tracks cannot have memories of kind '{self.mem.kind}'")
+        if self.pe.bfloat16 and self.protocol != "static":
+            raise FabricError(f"an array with {self.protocol} tracks has processing elements without bfloat16")
         if self.glb.banks is not None and not 1 <= self.glb.banks <= self.columns:
             raise FabricError(f"{self.columns} columns cannot have {self.glb.banks} banks")
         if self.glb.paired and self.protocol != "static":

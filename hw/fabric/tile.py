@@ -161,7 +161,7 @@ class StaticTile(Tile):
 
 class PeTile(StaticTile):
     """A tile with a processing element. From a word on a track to the result at the switch boxes it takes
-    `hw.pe.PE_LATENCY` cycles and the delay of the input."""
+    `hw.pe.PeSpec.latency` cycles and the delay of the input."""
 
     kind = TileKind.PE
 

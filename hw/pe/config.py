@@ -8,11 +8,16 @@ from typing import NoReturn
 
 from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.ops import OPERATIONS, Kind, Operation
+from hw.pe.bfloat16 import BFLOAT16, BFLOAT16_OPERATIONS, LONGEST_STEP
 
-__all__ = ["COUNT", "FACTORS", "PE_FEATURE", "PRODUCTS", "RESTART", "PeConfig", "PeSpec", "pe_layout"]
+__all__ = ["COUNT", "FACTORS", "PE_FEATURE", "PE_LATENCY", "PRODUCTS", "RESTART", "PeConfig", "PeSpec", "pe_layout"]
 
 PE_FEATURE = 0
 """Feature of the configuration bus that holds a processing element's registers."""
+
+PE_LATENCY = 2
+"""Cycles from operands at the inputs to the result at the output: operand registers, then result registers. Arithmetic
+on floating-point numbers takes some more (`PeSpec.latency`)."""
 
 OPERANDS = 3
 """Word operands and bit operands that a processing element has, each."""
@@ -37,31 +42,47 @@ COUNT = Operation("count", 48, (Kind.WORD, Kind.WORD, Kind.WORD), Kind.WORD, _no
 """A counter: after a flush its word is the first constant, then in every cycle the second one more, but 0 after the
 third; its bit is 1 while the word is the third. Only elements with `PeSpec.counter` have it; it has no inputs."""
 
-_OPERATIONS = OPERATIONS | {COUNT.name: COUNT}
+_OPERATIONS = OPERATIONS | {COUNT.name: COUNT} | BFLOAT16_OPERATIONS
 _NAMES = {entry.code: entry.name for entry in _OPERATIONS.values()}
 
 
 @dataclass(frozen=True)
 class PeSpec:
     """Parameters of a processing element. `width`: bits of a data word, 2 to 32. `counter`: it has the operation
-    `COUNT` (Liu 2023, section 7.2.2)."""
+    `COUNT` (Liu 2023, section 7.2.2). `bfloat16`: it has those of `BFLOAT16_OPERATIONS`, on words of 16 bits;
+    `add_cycles` and `multiply_cycles`, 1 to 8 each, are the cycles of their adder and conversions and of their
+    multiplier, and mean nothing without it."""
 
     width: int = 16
     counter: bool = False
+    bfloat16: bool = False
+    add_cycles: int = 2
+    multiply_cycles: int = 2
 
     def __post_init__(self) -> None:
         if not 2 <= self.width <= 32:
             raise ConfigurationError(f"a processing element has words of 2 to 32 bits, not {self.width}")
+        if self.bfloat16 and self.width != BFLOAT16.width:
+            raise ConfigurationError(f"processing elements with bfloat16 have words of {BFLOAT16.width} bits, not "
+                                     f"{self.width}")
+        for name, cycles in (("add_cycles", self.add_cycles), ("multiply_cycles", self.multiply_cycles)):
+            if not 1 <= cycles <= LONGEST_STEP:
+                raise ConfigurationError(f"{name} of a processing element is 1 to {LONGEST_STEP}, not {cycles}")
+
+    def latency(self, op: str) -> int:
+        """Cycles from the operands of operation `op` at the inputs to its result at the output."""
+        product = self.multiply_cycles if op in ("fmul", "fmad") else 0
+        return PE_LATENCY + product + (self.add_cycles if op in ("fadd", "fsub", "fmad", "itof", "ftoi") else 0)
 
 
 @dataclass(frozen=True)
 class PeConfig:
     """One operation of a processing element.
 
-    `op` names an entry of `hw.ops.OPERATIONS`; its word operands are, in their order, inputs word0, word1, word2
-    and its bit operands bit0, bit1, bit2. `signed` selects how words are extended. `constants` and `bit_constants`
-    replace an input by a constant where they are not None; a word constant is a bit pattern, 0 to 2**width - 1.
-    `table` is the truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
+    `op` names an entry of `hw.ops.OPERATIONS` or of `hw.pe.bfloat16.BFLOAT16_OPERATIONS`; its word operands are, in
+    their order, inputs word0, word1, word2 and its bit operands bit0, bit1, bit2. `signed` selects how words are
+    extended. `constants` and `bit_constants` replace an input by a constant where they are not None; a word constant is
+    a bit pattern, 0 to 2**width - 1. `table` is the truth table of lut3: bit ``p | q << 1 | r << 2`` is the result.
 
     `feedback` numbers the word operand that is the element's own result of the cycle before, None for none; factors
     cannot be (`PRODUCTS`). With `restart` it is that only where the bit at input bit2 is 0: where it is 1, the operand
@@ -106,6 +127,8 @@ class PeConfig:
         """Configuration words. Raises `ConfigurationError` for an unknown operation or a value that is too wide."""
         if self.op == COUNT.name:
             self._check_count(spec)
+        if self.op in BFLOAT16_OPERATIONS and not spec.bfloat16:
+            raise ConfigurationError(f"processing element: '{self.op}' needs bfloat16, which it does not have")
         self._check_feedback()
         values = {"enable": 1, "op": self.operation.code, "signed": int(self.signed), "table": self.table}
         for index, constant in enumerate(self.constants):
@@ -129,7 +152,7 @@ class PeConfig:
             if self.restart:
                 raise ConfigurationError("processing element: nothing restarts without feedback")
             return
-        words = self.operation.operands.count(Kind.WORD)
+        words = self.operation.operands.count(Kind.WORD) if self.op not in BFLOAT16_OPERATIONS else 0
         if self.operation.result is not Kind.WORD or self.op == COUNT.name or not 0 <= self.feedback < words:
             raise ConfigurationError(f"processing element: '{self.op}' has no word operand {self.feedback} that its "
                                      "own result can be")

@@ -9,12 +9,10 @@ from amaranth.lib.wiring import In, Out
 from hw.lib.configuration import CONFIGURATION_PORT, ConfigurationStore
 from hw.lib.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
+from hw.pe.bfloat16 import Bfloat16Unit
 from hw.pe.config import COUNT, OPERANDS, RESTART, PeSpec, pe_layout
 
-__all__ = ["PE_LATENCY", "Pe"]
-
-PE_LATENCY = 2
-"""Cycles from operands at the inputs to the result at the output: operand registers, then result registers."""
+__all__ = ["Pe"]
 
 
 class Pe(wiring.Component):
@@ -22,7 +20,7 @@ class Pe(wiring.Component):
 
     Operands are `i_word0` to `i_word2` and `i_bit0` to `i_bit2`, or the constants that are configured in their
     place; they are registered, so that choosing and extending them is no part of the way through the multiplier. The
-    result is at `o_word` or `o_bit`, by the kind of the operation's result, `PE_LATENCY` cycles later; the other
+    result is at `o_word` or `o_bit`, by the kind of the operation's result, `PeSpec.latency` cycles later; the other
     output is zero. Everything holds while `en` is 0 and while the processing element is off.
 
     A word operand can be the element's own result, straight from the result register to the operation: a sum, a
@@ -31,6 +29,8 @@ class Pe(wiring.Component):
 
     With `spec.counter` there are the operation `hw.pe.config.COUNT`, whose value is on the outputs in the first cycle
     after `flush` and counts the cycles with `en` from then on, and the port `flush`.
+
+    With `spec.bfloat16` there are the operations of `hw.pe.bfloat16`, pipelined, a result in every cycle.
 
     The configuration port (see `hw.lib.configuration`) works whatever `en` is.
     """
@@ -60,9 +60,11 @@ class Pe(wiring.Component):
         advance = Signal()
         m.d.comb += advance.eq(self.en & store.value("enable"))
         datapath = self._datapath(m, store, advance)
+        floats = Bfloat16Unit(m, self.spec, store.value("op"), advance, datapath) if self.spec.bfloat16 else None
         passing = self.en_result & store.value("enable") if self.staged else advance
         for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
-            result = multiplex(store.value("op"), self._results(m, datapath, kind))
+            results = self._results(m, datapath, kind)
+            result = multiplex(store.value("op"), floats.with_results(results, kind) if floats else results)
             m.d.sync += output.eq(hold(output, passing, result))
         if self.spec.counter:
             self._count(m, store, advance)

@@ -54,6 +54,8 @@ def test_what_is_not_a_size_is_an_error(text: str) -> None:
         ({"glb": GlobalBufferSpec(banks=5)}, "4 columns cannot have 5 banks"),
         ({"glb": GlobalBufferSpec(paired=True), "protocol": "ready-valid", "mem": MemTileSpec(kind="buffet")},
          "an array with ready-valid tracks has one bank in a column; leave out paired"),
+        ({"pe": PeSpec(bfloat16=True), "protocol": "ready-valid", "mem": MemTileSpec(kind="buffet")},
+         "an array with ready-valid tracks has processing elements without bfloat16"),
         ({"protocol": "ready-valid"}, "an array with ready-valid tracks cannot have memories of kind 'pub'"),
     ],
 )

@@ -9,7 +9,10 @@ from pe_reference import feedback_configurations
 
 from hw.lib.configuration import ConfigurationError
 from hw.ops import OPERATIONS
-from hw.pe import PeConfig, PeSpec
+from hw.pe import Pe, PeConfig, PeSpec
+from hw.pe.bfloat16 import BFLOAT16_OPERATIONS
+from hw.pe.config import COUNT
+from hw.verilog import convert
 
 SPEC = PeSpec()
 optional_words = st.tuples(*[st.none() | st.integers(0, 2**16 - 1)] * 3)
@@ -99,6 +102,39 @@ def test_what_does_not_fit_is_an_error(config: PeConfig, message: str) -> None:
 def test_words_that_nothing_encodes_to_are_an_error(words: dict[tuple[int, int], int], message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         PeConfig.decode(words, SPEC)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", BFLOAT16_OPERATIONS)
+def test_operations_on_bfloat16_are_those_of_elements_that_have_it(name: str) -> None:
+    config, spec = PeConfig(name, constants=(0x3F80, None, None)), PeSpec(bfloat16=True)
+    assert PeConfig.decode(config.words(spec), spec) == config
+    with pytest.raises(ConfigurationError) as caught:
+        config.words(SPEC)
+    assert str(caught.value) == f"processing element: '{name}' needs bfloat16, which it does not have"
+    with pytest.raises(ConfigurationError) as caught:
+        PeConfig(name, feedback=0).words(spec)
+    assert str(caught.value) == f"processing element: '{name}' has no word operand 0 that its own result can be"
+
+
+def test_elements_without_bfloat16_are_as_they_were() -> None:
+    assert convert(Pe(PeSpec()), "pe") == convert(Pe(PeSpec(add_cycles=5, multiply_cycles=7)), "pe")
+    assert "float" not in convert(Pe(PeSpec()), "pe")
+    assert not {entry.code for entry in BFLOAT16_OPERATIONS.values()} & {
+        entry.code for entry in (*OPERATIONS.values(), COUNT)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"width": 24, "bfloat16": True}, "processing elements with bfloat16 have words of 16 bits, not 24"),
+        ({"add_cycles": 0}, "add_cycles of a processing element is 1 to 8, not 0"),
+        ({"multiply_cycles": 9}, "multiply_cycles of a processing element is 1 to 8, not 9"),
+    ],
+)
+def test_elements_with_bfloat16_have_limits(parameters: dict, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        PeSpec(**parameters)
     assert str(caught.value) == message
 
 
