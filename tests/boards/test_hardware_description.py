@@ -55,7 +55,8 @@ def test_kinds_have_their_own_defaults(tmp_path: Path) -> None:
     ("rows = 8", "columns is missing"),
     (SIZE + "track = 5", "there is no 'track'; there are: rows, columns, tracks, delay_depth, pe, mem, mem_period, "
                          "glb, protocol, mem_depths, target, options"),
-    (SIZE + "[pe]\ncounters = true", "there is no 'pe.counters'; there are: width, counter"),
+    (SIZE + "[pe]\ncounters = true", "there is no 'pe.counters'; there are: width, counter, bfloat16, add_cycles, "
+                                      "multiply_cycles"),
     (SIZE + 'tracks = "5"', "tracks: '5' is not possible"),
     (SIZE + "tracks = 1", "an array has 2 to 16 tracks per side, not 1"),
     (SIZE + '[mem]\nkind = "sram"', "mem.kind: 'sram' is not possible"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hw.fabric.spec import FabricError, FabricSpec, GlobalBufferSpec, TileKind
@@ -59,9 +61,10 @@ def test_what_is_not_a_size_is_an_error(text: str) -> None:
         ({"protocol": "ready-valid"}, "an array with ready-valid tracks cannot have memories of kind 'pub'"),
     ],
 )
-def test_what_cannot_be_built_is_an_error(parameters: dict, message: str) -> None:
+def test_what_cannot_be_built_is_an_error(parameters: dict[str, Any], message: str) -> None:
+    size: dict[str, Any] = {"rows": 4, "columns": 4}
     with pytest.raises(FabricError) as caught:
-        FabricSpec(**{"rows": 4, "columns": 4} | parameters)
+        FabricSpec(**size | parameters)
     assert str(caught.value) == message
 
 
