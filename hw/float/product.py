@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Value
 
 from hw.float.steps import Steps
 
-__all__ = ["multiplied"]
+__all__ = ["multiplied", "multiplier_count"]
 
 _LIMB = 18
 """Bits of a multiplier's inputs: those of most FPGAs' blocks."""
@@ -31,6 +31,11 @@ def multiplied(steps: Steps, a: Value, b: Value, *others: Value) -> list[Value]:
         steps.takes("add", 2 * width - limb)
         rows, others = _cut(steps, pairs + rows[len(rows) - len(rows) % 2 :], others)
     return [rows[0], *others]
+
+
+def multiplier_count(width: int) -> int:
+    """Multipliers of one product of significands of `width` bits."""
+    return ceil(width / _LIMB) ** 2
 
 
 def _row(steps: Steps, a: Value, b: Value, limb: int, count: int, shift: int) -> Value:

@@ -8,40 +8,52 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.labels import Label
+from hw.lib.taps import Taps
 from hw.systolic.buffers import LUT_RAM_WORDS
 from hw.systolic.bundles import Bundles, address_bits
 from hw.systolic.formats import find_format
 from hw.systolic.spec import ArraySpec
 
-__all__ = ["Accumulator", "combine_words", "neutral_word"]
+__all__ = ["Accumulator", "combine_words", "neutral_word", "start_word"]
 
 
 def combine_words(m: Module, spec: ArraySpec, name: str, a: Value, b: Value) -> Value:
-    """Two words of the result, combined lane by lane in the same cycle."""
+    """Two words of the result, combined lane by lane: `ResultSpec.latency` cycles later."""
     result = spec.result
     assert result.combine is not None
     form, bundles = find_format(spec.format), Bundles(spec)
     pairs = zip(bundles.elements(result, a), bundles.elements(result, b), strict=True)
     lanes = list(pairs)[: spec.word_elements(result)]
     labels = [Label(f"{name}{lane}", spec.label.source) for lane in range(len(lanes))]
-    return Cat(form.combine(m, label, result.combine, result.word, left, right)[: result.word.width]
+    return Cat(form.combine(m, label, result.combine, result.word, left, right, result.latency)[: result.word.width]
                for label, (left, right) in zip(labels, lanes, strict=True))
 
 
 def neutral_word(spec: ArraySpec) -> int:
     """The bits of a word of the result that changes nothing."""
     assert spec.result.combine is not None
+    return _in_lanes(spec, find_format(spec.format).neutral(spec.result.combine, spec.result.word))
+
+
+def start_word(spec: ArraySpec) -> int:
+    """The bits of a word of the result that accumulators start from where there are no initial values."""
+    assert spec.result.combine is not None
+    return _in_lanes(spec, find_format(spec.format).start(spec.result.combine, spec.result.word))
+
+
+def _in_lanes(spec: ArraySpec, element: int) -> int:
     width = spec.result.word.width
-    element = find_format(spec.format).neutral(spec.result.combine, spec.result.word) & ((1 << width) - 1)
+    element &= (1 << width) - 1
     return sum(element << (lane * width) for lane in range(spec.word_elements(spec.result)))
 
 
 class Accumulator(wiring.Component):
-    """`words` accumulators; an update per cycle, of the same one or of different ones.
+    """`words` accumulators; an update per cycle, of the same one or of different ones. An operation of several cycles
+    (`ResultSpec.latency`) makes updates of one entry come later than that after each other.
 
     Ports: `step` (`valid`, `first`, `last`, `entry`) comes one cycle before the `value` to combine; `initial`, what the
-    first step combines it with, and `again`, whether there was a step with the same entry in the cycle before, come
-    with `step`. In the cycle of the `value`, `push` says that `data` is a result.
+    first step combines it with, and `again`, whether the step with the same entry before it writes in this cycle, come
+    with `step`. `push` says that `data` is a result: in the cycle of the `value`, or `ResultSpec.latency` later.
     """
 
     def __init__(self, spec: ArraySpec):
@@ -56,23 +68,25 @@ class Accumulator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        now = Signal(self.step_layout)
+        now, late = Signal(self.step_layout), Signal(self.step_layout)  # with the value; with the total
         base, total = (Signal(len(self.value), name=name) for name in ("base", "total"))
         m.d.sync += now.eq(self.step)
+        cycles = self._spec.result.latency
+        delayed = Taps(m, Value.cast(1)).delayed(Value.cast(now), cycles, "late") if cycles else Value.cast(now)
         m.d.comb += [
-            total.eq(combine_words(m, self._spec, "sum", base, self.value)), self.push.eq(now.valid & now.last),
-            self.data.eq(total),
+            Value.cast(late).eq(delayed), total.eq(combine_words(m, self._spec, "sum", base, self.value)),
+            self.push.eq(late.valid & late.last), self.data.eq(total),
         ]
         words = self._spec.result.words
         if words == 1:
-            with m.If(now.valid):
+            with m.If(late.valid):
                 m.d.sync += base.eq(total)
             with m.If(self.step.valid & self.step.first):
                 m.d.sync += base.eq(self.initial)
             return m
         m.submodules.memory = memory = Memory(shape=len(total), depth=words, init=[])
         writer = memory.write_port()
-        m.d.comb += [writer.addr.eq(now.entry), writer.data.eq(total), writer.en.eq(now.valid)]
+        m.d.comb += [writer.addr.eq(late.entry), writer.data.eq(total), writer.en.eq(late.valid)]
         step = self.step
         if words <= LUT_RAM_WORDS:
             reader = memory.read_port(domain="comb")

@@ -48,6 +48,11 @@ class Compute:
         early = any(o.initial for o in self._spec.operands) and self._spec.result.space == "none"
         return max(2, self.reading + max(self.body[-1].done + self.levels, int(early)))
 
+    @property
+    def completion(self) -> int:
+        """Cycles from the step's start until the accumulator has its value."""
+        return self.latency + self._spec.result.latency
+
     def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value],
               units: Mapping[str, Unit]) -> Value:
         """The value of a step, `latency` cycles after it starts, as bits. `reads`: the operands' words, `reading`

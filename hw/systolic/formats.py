@@ -8,17 +8,18 @@ from typing import Protocol
 
 from amaranth.hdl import Module, Value
 
+from hw.dataflow.floating import is_floating
 from hw.dataflow.operators import Unit, build_operators
 from hw.dataflow.spec import Operator, Word
 from hw.labels import Label
 from hw.lib.taps import Taps
 from hw.systolic.spec import SystolicError
 
-__all__ = ["FORMATS", "Format", "Integers", "find_format"]
+__all__ = ["FORMATS", "Floats", "Format", "Integers", "find_format"]
 
 
 class Format(Protocol):
-    """What an array needs of a number format. `combine` takes one cycle in all formats there are."""
+    """What an array needs of a number format."""
 
     def schedule(self, body: Sequence[Operator]) -> tuple[Operator, ...]:
         """`body` with the latency and start (cycles) of every operator."""
@@ -30,12 +31,17 @@ class Format(Protocol):
         otherwise."""
         ...
 
-    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
-        """``a op b``, wrapped to `word`, in the same cycle."""
+    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value, latency: int = 0) -> Value:
+        """``a op b``, wrapped to `word`, `latency` cycles later: integers in the same cycle."""
         ...
 
     def neutral(self, op: str, word: Word) -> int:
         """What changes nothing when combined by `op`."""
+        ...
+
+    def start(self, op: str, word: Word) -> int:
+        """What accumulators start from where nothing is said: with the first word combined by `op` that word, except
+        that floating-point sums start from positive zero, as programs do."""
         ...
 
 
@@ -65,10 +71,10 @@ class Integers:
         """See `Format`."""
         return build_operators(m, taps, label, body, reads, (), (), units)
 
-    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value) -> Value:
+    def combine(self, m: Module, label: Label, op: str, word: Word, a: Value, b: Value, latency: int = 0) -> Value:
         """See `Format`."""
         reads = [Operator("read", (), word, value=k) for k in range(2)]
-        operators = [*reads, Operator(op, (0, 1), word)]
+        operators = [*reads, Operator(op, (0, 1), word, latency)]
         return build_operators(m, Taps(m, Value.cast(1)), label, operators, [a, b], (), ())
 
     def neutral(self, op: str, word: Word) -> int:
@@ -76,6 +82,37 @@ class Integers:
         top = (1 << (word.width - word.signed)) - 1
         bottom = -top - 1 if word.signed else 0
         return {"mul": 1, "and": -1 if word.signed else top, "min": top, "max": bottom}.get(op, 0)
+
+    def start(self, op: str, word: Word) -> int:
+        """See `Format`."""
+        return self.neutral(op, word)
+
+
+class Floats(Integers):
+    """Floating-point numbers, and integers beside them: operators on words with an exponent take the `latency` that
+    they say, and round once each (`hw.float`). Sums are the one way in which they are combined."""
+
+    def schedule(self, body: Sequence[Operator]) -> tuple[Operator, ...]:
+        """See `Format`. Words stay as they are."""
+        done: list[Operator] = []
+        for operator in body:
+            operands = [done[k] for k in operator.operands]
+            floating = is_floating(operator.op, (operator.word, *(o.word for o in operands)))
+            start = max((o.done for o in operands if o.op != "const"), default=0)
+            done.append(replace(operator, latency=operator.latency if floating else _latency(operator), start=start))
+        return tuple(done)
+
+    def neutral(self, op: str, word: Word) -> int:
+        """See `Format`: negative zero leaves every sum as it is."""
+        if not word.exponent:
+            return super().neutral(op, word)
+        if op != "add":
+            raise SystolicError(f"floating-point results are sums, and not combined with '{op}'")
+        return 1 << (word.width - 1)
+
+    def start(self, op: str, word: Word) -> int:
+        """See `Format`."""
+        return 0 if word.exponent else self.neutral(op, word)
 
 
 def _latency(operator: Operator) -> int:
@@ -110,7 +147,7 @@ def _natural(operator: Operator, words: Sequence[Word]) -> Word | None:
     return None
 
 
-FORMATS: Mapping[str, Format] = {"integer": Integers()}
+FORMATS: Mapping[str, Format] = {"integer": Integers(), "float": Floats()}
 
 
 def find_format(name: str) -> Format:

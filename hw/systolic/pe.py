@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.lib.taps import Taps
-from hw.systolic.accumulator import combine_words, neutral_word
+from hw.systolic.accumulator import combine_words, neutral_word, start_word
 from hw.systolic.buffers import StepQueue, SumQueue
 from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
 from hw.systolic.compute import Compute
@@ -122,7 +122,7 @@ class ProcessingElement(wiring.Component):
         m.d.comb += [results.control[name].eq(step[name]) for name in self._bundles.control]
         if self._bundles.accumulates:
             late = None if initial is None else taps.delayed(initial, compute.latency - 1 - compute.reading, "initial")
-            m.d.comb += results.initial.eq(neutral_word(self._spec) if late is None else late)
+            m.d.comb += results.initial.eq(start_word(self._spec) if late is None else late)
         return results.ready
 
     def _pass_sum(self, m: Module, taps: Taps, compute: Compute, step: data.View, start: Signal, value: Value,
@@ -140,12 +140,24 @@ class ProcessingElement(wiring.Component):
         ]
         return Const(1)
 
+    def _rested(self, m: Module, start: Signal) -> Value:
+        """Whether the step before is `ArraySpec.interval` cycles ago."""
+        cycles = self._spec.interval
+        if cycles == 1:
+            return Const(1, 1)
+        wait = Signal(range(cycles))
+        with m.If(start):
+            m.d.sync += wait.eq(cycles - 1)
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+        return wait == 0
+
     def _proceed(self, m: Module, west: wiring.PureInterface, start: Signal, room: Value) -> None:
         """A step starts when everything is there; it goes on to the neighbours in the same cycle."""
         able = Signal()
         m.d.comb += [
             self.east.valid.eq(start), west.ready.eq(start), nearer(self._spec, self.east.p, west.p, "columns"),
-            able.eq(west.valid & Cat(self._full).all() & room & self.east.ready),
+            able.eq(west.valid & Cat(self._full).all() & room & self.east.ready & self._rested(m, start)),
         ]
         if not self._bundles.goes_south:
             m.d.comb += start.eq(able)

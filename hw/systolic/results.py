@@ -20,7 +20,7 @@ class Results(wiring.Component):
 
     Ports: `control` (fields of `Bundles.control`) of a step that starts when `start` is high; only while `ready`.
     `value`, which is combined, comes `latency` cycles later, and `initial` one cycle before. `o`: results;
-    `push`: one has been completed.
+    `push`: one has been completed. The owner keeps steps `ArraySpec.interval` cycles apart.
     """
 
     def __init__(self, spec: ArraySpec, latency: int):
@@ -72,7 +72,10 @@ class Results(wiring.Component):
         fields = {"valid": Value.cast(self.start)} | {
             name: field(self.control, name) for name in ("first", "last", "entry")}
         m.d.comb += [step[name].eq(taps.delayed(value, self._latency - 1, name)) for name, value in fields.items()]
-        again = step.valid & (step.entry == taps.delayed(fields["entry"], self._latency - 2, "entry"))
+        # An update ends when its entry may be read again.
+        written, read = self._latency - 1 + self._spec.result.latency, self._latency - 2
+        again = taps.delayed(fields["valid"], written, "valid") & (
+            taps.delayed(fields["entry"], written, "entry") == taps.delayed(fields["entry"], read, "entry"))
         m.d.sync += accumulator.again.eq(again)
         m.d.comb += [
             accumulator.value.eq(self.value), accumulator.initial.eq(self.initial), self.push.eq(accumulator.push),

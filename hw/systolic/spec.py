@@ -134,6 +134,8 @@ class ResultSpec:
       chain along its row, a power of two that divides `pack` and `words`; 1 with a reduction in space.
     * `double_buffered`: the next tile begins while results leave; else after they have left.
     * `conversion`: what becomes of each result when it is complete; ``read`` k being its k-th extra element.
+    * `latency`: cycles of the operation that combines, 0 for one that is ready in its own cycle. Steps wait where they
+      would update an accumulator whose last update is on its way (`ArraySpec.interval`). Only with `space` ``"none"``.
     """
 
     word: Word
@@ -146,6 +148,7 @@ class ResultSpec:
     double_buffered: bool = True
     row_pack: int = 1
     conversion: Conversion | None = None
+    latency: int = 0
 
     @property
     def in_memory(self) -> ResultSpec:
@@ -228,6 +231,25 @@ class ArraySpec:
     def steps(self) -> int:
         """Steps of a tile."""
         return prod(loop.extent for loop in self.time_loops)
+
+    @cached_property
+    def interval(self) -> int:
+        """Cycles from a step to the next one at least: more than 1 where an accumulator is updated again before the
+        operation that combines is done. Updates of one accumulator are all steps apart that lie inside the innermost
+        reduction loop, and at least as many from tile to tile, since loops go through every tile in the same order."""
+        if not self.result.latency:
+            return 1
+        apart = 1
+        for loop in reversed(self.time_loops):
+            if loop.reduction and loop.extent > 1:
+                break
+            apart *= loop.extent
+        return -(-(self.result.latency + 1) // apart)
+
+    @property
+    def step_cycles(self) -> int:
+        """Cycles in which a PE can begin the steps of a tile."""
+        return self.steps * self.interval
 
     @property
     def bus_bytes(self) -> int:
@@ -405,6 +427,11 @@ def _check_result(spec: ArraySpec) -> None:
         _require(result.conversion is not None, f"extra {extra.name} has no conversion of results that would read it")
     for stream in spec.streams[len(spec.operands):]:
         _check_chain(spec, stream, f"extra {stream.name}")
+    if result.latency:
+        _require(result.combine is not None and result.space == "none",
+                 "only accumulators in the PEs can combine in several cycles")
+    _require(spec.lanes == 1 or result.vector or not result.word.exponent,
+             "lanes of floating-point numbers would be summed in another order; give every lane results of its own")
     turn = result.row_pack
     _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
              f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "

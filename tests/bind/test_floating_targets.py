@@ -17,12 +17,11 @@ from compiler.frontend.c_scop import load_c
 APPS = Path(__file__).resolve().parents[2] / "apps" / "float"
 
 
-@pytest.mark.parametrize("target", ["cgra", "systolic"])
-def test_other_targets_refuse_them(target: str) -> None:
+def test_other_targets_refuse_them() -> None:
     with pytest.raises(TargetError) as error:
-        compile_program(load_c(APPS / "stencil.c"), target)
-    assert str(error.value).startswith("statement 'S0' (apps/float/stencil.c:12) computes with float8.23: target "
-                                       f"{target} has integers only; with floating-point numbers: dataflow, fpga, "
+        compile_program(load_c(APPS / "stencil.c"), "cgra")
+    assert str(error.value).startswith("statement 'S0' (apps/float/stencil.c:12) computes with float8.23: target cgra "
+                                       "has integers only; with floating-point numbers: dataflow, fpga, systolic, "
                                        "vector")
 
 

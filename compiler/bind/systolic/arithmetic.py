@@ -11,6 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from compiler.bind.systolic.number_words import operate_words
+from hw.dataflow.floating import is_floating
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Operator, Word
 from hw.ops import Kind, operation
@@ -70,13 +72,21 @@ class Arithmetic:
 
     def _combine(self, word: Word, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         assert self._spec.result.combine is not None
+        if word.exponent:
+            return operate_words(self._spec.result.combine, (word, word), word, (a, b))
         return wrap_word(word, operation(self._spec.result.combine).evaluate(word.width, a, b))
 
     @cached_property
     def neutral(self) -> int:
-        """What accumulators start from without an operand for it, and lanes beyond a bound give."""
+        """What lanes beyond a bound give."""
         result = self._spec.result
         return 0 if result.combine is None else find_format(self._spec.format).neutral(result.combine, result.word)
+
+    @cached_property
+    def start(self) -> int:
+        """What accumulators start from without an operand for it."""
+        result = self._spec.result
+        return 0 if result.combine is None else find_format(self._spec.format).start(result.combine, result.word)
 
     def stored(self, result: np.ndarray, extras: Sequence[np.ndarray]) -> np.ndarray:
         """What is in memory of complete results; `extras`: elements that come with them."""
@@ -97,7 +107,10 @@ class Arithmetic:
         values: list[np.ndarray] = []
         for step in body:
             arguments = [values[k] for k in step.operands]
+            words = [body[k].word for k in step.operands]
             match step.op:
+                case _ if is_floating(step.op, (step.word, *words)):
+                    value = operate_words(step.op, words, step.word, arguments)
                 case "read":
                     value = read(step.value)
                 case "const":

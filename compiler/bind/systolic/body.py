@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from compiler.bind.dataflow.expressions import pipeline
+from compiler.bind.dataflow.expressions import pipeline, word
 from compiler.bind.dataflow.options import Options as OperatorOptions
 from compiler.bind.systolic.kernel import Kernel
 from compiler.ir.expr import Expr
 from compiler.ir.program import Access
-from compiler.ir.types import Int
-from hw.dataflow.spec import Operator, Word
+from compiler.ir.types import Float, Int
+from hw.dataflow.spec import Operator
 from hw.systolic.spec import Conversion
 
-__all__ = ["conversion", "operators", "padding_counts"]
+__all__ = ["adder_cycles", "conversion", "operators", "padding_counts"]
 
 
-def operators(kernel: Kernel) -> tuple[Operator, ...]:
-    """Operators of the body; ``read`` has the number of a reference."""
-    return _operators(kernel, kernel.body, [reference.array for reference in kernel.reads])
+def operators(kernel: Kernel, latency: Mapping[str, int] | None = None) -> tuple[Operator, ...]:
+    """Operators of the body; ``read`` has the number of a reference. `latency`: cycles of operations on floating-point
+    numbers, where they are not `hw.dataflow.floating.FLOAT_LATENCY`."""
+    return _operators(kernel, kernel.body, [reference.array for reference in kernel.reads], latency)
 
 
-def conversion(kernel: Kernel, value: Expr, stored: Int) -> Conversion:
+def adder_cycles(kernel: Kernel, latency: Mapping[str, int] | None = None) -> int:
+    """Cycles of the operation that accumulates, 0 for integers, whose sums are ready in their own cycle."""
+    return OperatorOptions(latency=latency).ticks("add", floating=True) if kernel.ordered else 0
+
+
+def conversion(kernel: Kernel, value: Expr, stored: Int | Float, latency: Mapping[str, int] | None = None
+               ) -> Conversion:
     """`value`, a function of read 0 (and of extras), on the way to or from elements of type `stored` in memory."""
     arrays = [kernel.output, *(reference.array for reference in kernel.extras)]
-    return Conversion(Word(stored.width, stored.signed), _operators(kernel, value, arrays))
+    return Conversion(word(stored, f"array '{kernel.output}'"), _operators(kernel, value, arrays, latency))
 
 
-def _operators(kernel: Kernel, value: Expr, arrays: Sequence[str | None]) -> tuple[Operator, ...]:
+def _operators(kernel: Kernel, value: Expr, arrays: Sequence[str | None], latency: Mapping[str, int] | None
+               ) -> tuple[Operator, ...]:
     update = kernel.analysis.program.statement(kernel.update)
     reads = tuple(Access(array or "", update.write.map) for array in arrays)
-    return pipeline(replace(update, reads=reads, value=value), OperatorOptions(), ()).operators
+    return pipeline(replace(update, reads=reads, value=value), OperatorOptions(latency=latency), ()).operators
 
 
 def padding_counts(kernel: Kernel, position: int) -> bool:

@@ -11,15 +11,22 @@ import numpy as np
 from compiler.attempts import note_attempt
 from compiler.bind.bounds import program_traffic
 from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.float_sums import in_order
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.options import Options
-from compiler.bind.systolic.plan import Choice, Plan, make_plan, reductions_innermost
+from compiler.bind.systolic.plan import (
+    Choice,
+    Plan,
+    check_loops,
+    legal_spaces,
+    make_plan,
+    reductions_innermost,
+)
 from compiler.bind.systolic.simd import simd_loops
 from compiler.bind.systolic.timeline import start_to_done
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.search import step_choices
 from compiler.bind.systolic.tuner.shapes import Shape
-from compiler.sched.space_time import check_space, enumerate_arrays
 from hw.main_memory import MainMemory
 from hw.systolic.spec import INTERIOR
 
@@ -42,7 +49,7 @@ def choose(kernel: Kernel, options: Options) -> Plan:
     """The plan of `options`, what they leave open chosen: of arrays about as fast as the fastest the one with the
     fewest evaluations per cycle. Raises what `make_plan` raises."""
     space = options.space or _space(kernel, options)
-    check_space(kernel.analysis, space)
+    check_loops(kernel, space, options.simd[0] if options.simd else "")
     _check_loops(kernel, "time", options.time or {})
     if options.simd and options.simd[0]:
         _check_simd(kernel, *options.simd)
@@ -83,11 +90,22 @@ def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tupl
     """The plan of a shape with the best tiles: of those that the model of latency takes for the fastest, the one that
     is by the times of all events."""
     note_attempt(f"tiles of {Shape(space, array, *simd)}")
-    order, memory = options.order or reductions_innermost(kernel), options.main_memory(options.bus_bits)
+    memory = options.main_memory(options.bus_bits)
     plans = [make_plan(kernel, Choice(space, array, time, order, *simd, options.pack, options.double_buffering,
-                                      options.bus_bits))
-             for time in _promising(kernel, Shape(space, array, *simd), options)]
+                                      options.bus_bits, options.latency))
+             for time in _promising(kernel, Shape(space, array, *simd), options)
+             for order in ([options.order] if options.order else _orders(kernel))]
     return min(plans, key=lambda plan: _cost(plan, memory))
+
+
+def _orders(kernel: Kernel) -> list[tuple[str, ...]]:
+    """Orders of the loops of a tile that are worth a look. Where sums wait for an adder, independent ones are made in
+    turns: loops that they depend on go inside reductions, from the innermost one to all of them."""
+    innermost = reductions_innermost(kernel)
+    if not kernel.ordered:
+        return [innermost]
+    free = innermost[: len(innermost) - len(kernel.reduction_loops)]
+    return [(*free[:k], *kernel.reduction_loops, *free[k:]) for k in range(len(free) + 1)]
 
 
 def _promising(kernel: Kernel, shape: Shape, options: Options) -> list[dict[str, int]]:
@@ -96,11 +114,22 @@ def _promising(kernel: Kernel, shape: Shape, options: Options) -> list[dict[str,
     times = step_choices(kernel, shape)
     for name, steps in (options.time or {}).items():
         times[:, kernel.loops.index(name)] = steps
-    tilings = Tilings(kernel, shape, np.unique(times, axis=0), options.bus_bits)
+    tilings = Tilings(kernel, shape, _with_sums_in_order(kernel, np.unique(times, axis=0)), options.bus_bits,
+                      options.latency)
     words = np.maximum.reduce([tilings.geometry.results.own, *(o.words for o in tilings.geometry.operands)])
     rows = np.flatnonzero((words <= _WORDS) | (words == words.min()))
     rows = rows[np.argsort(tilings.cycles[rows], kind="stable")[:_PROMISING]]
     return [dict(zip(kernel.loops, map(int, tilings.times[row]), strict=True)) for row in rows]
+
+
+def _with_sums_in_order(kernel: Kernel, times: np.ndarray) -> np.ndarray:
+    """Those of `times` that take the terms of sums in the program's order where it matters; all if there are none."""
+    loops = kernel.reduction_loops
+    places = [kernel.loops.index(name) for name in loops]
+    kept = [not kernel.ordered or in_order(loops, [-(-kernel.extents[k] // int(own[k])) for k in places],
+                                           [(name, int(own[k])) for name, k in zip(loops, places, strict=True)])
+            for own in times]
+    return times[kept] if any(kept) else times
 
 
 def _check_loops(kernel: Kernel, option: str, values: Mapping[str, int]) -> None:
@@ -113,7 +142,7 @@ def _check_loops(kernel: Kernel, option: str, values: Mapping[str, int]) -> None
 def _space(kernel: Kernel, options: Options) -> tuple[str, ...]:
     """Most processing elements first, then the fewest references that every one of them needs a feeder for."""
     wanted = None if options.array is None else len(options.array)
-    offers = [space for space in enumerate_arrays(kernel.analysis) if wanted in (None, len(space))]
+    offers = [space for space in legal_spaces(kernel) if wanted in (None, len(space))]
     if not offers:
         raise MappingError(f"array has {wanted} extents, but program '{kernel.program.name}' has no array of that many "
                            "dimensions")

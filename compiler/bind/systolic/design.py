@@ -18,17 +18,19 @@ from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.layout import pack_result
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.page import report_page
-from compiler.bind.systolic.plan import Plan, make_plan
+from compiler.bind.systolic.plan import Plan, legal_spaces, make_plan
 from compiler.bind.systolic.running import Executable
 from compiler.bind.systolic.text import print_plan
 from compiler.bind.systolic.timeline import start_to_done
+from compiler.ir.floating import to_words
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from compiler.sched.space_time import enumerate_arrays
+from hw.dataflow.spec import Operator
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import system_documents
 from hw.designs.systolic import systolic_parameters
 from hw.drivers.interface import HostInterface, c_identifier
+from hw.float.product import multiplier_count
 from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
@@ -39,6 +41,12 @@ from hw.technology import GENERIC, TECHNOLOGIES
 __all__ = ["SystolicDesign"]
 
 _MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+
+
+def _multipliers(operator: Operator) -> int:
+    """Multipliers of a product: of floating-point numbers those of their significands."""
+    word = operator.word
+    return multiplier_count(word.width - word.exponent) if word.exponent else 1
 
 
 @dataclass
@@ -80,15 +88,15 @@ class SystolicDesign(Design):
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Operations: evaluations of the body divided by those that the array can do per cycle. Its sums are made in
-        any order, so that no chain of dependences counts."""
+        """Operations: evaluations of the body divided by those that the array can do per cycle. Sums of integers are
+        made in any order, and those of floating-point numbers interleaved, so that no chain of dependences counts."""
         return Bounds(-(-self.kernel.instances // self.plan.spec.macs), self.traffic.cycles(self.main_memory))
 
     @property
     def resources(self) -> dict[str, int]:
         """Processing elements, lanes, multipliers, feeders, bits of memory by use."""
         spec = self.plan.spec
-        multipliers = sum(operator.op in _MULTIPLICATIONS for operator in spec.body)
+        multipliers = sum(_multipliers(operator) for operator in spec.body if operator.op in _MULTIPLICATIONS)
         feeders = {True: 0, False: 0}
         bits = 0
         for operand in spec.operands:
@@ -121,6 +129,7 @@ class SystolicDesign(Design):
         spec = self.plan.spec
         found = {"space": ", ".join(choice.space), "array": f"{spec.rows}x{spec.columns}",
                  "loops": "; ".join(map(str, self.plan.splits)), "order": ", ".join(choice.order),
+                 **({"cycles per step": str(spec.interval)} if self.kernel.ordered else {}),
                  "tiles": ", ".join(f"{loop.name}: {count}" for loop, count in
                                     zip(spec.tile_loops, self.plan.tiles, strict=True))}
         found["bound"] = self._bound
@@ -143,7 +152,7 @@ class SystolicDesign(Design):
     @property
     def arrays(self) -> tuple[tuple[str, ...], ...]:
         """All legal choices of space loops."""
-        return enumerate_arrays(self.kernel.analysis)
+        return legal_spaces(self.kernel)
 
     @property
     def compile_seconds(self) -> float:
@@ -201,7 +210,8 @@ class SystolicDesign(Design):
         if inputs is not None:
             data = check_inputs(self.program, inputs)
             blocks = executable.loads(data)
-            expected = pack_result(self.plan, interpret(self.program, data)[self.kernel.output])
+            output = self.program.array(self.kernel.output)
+            expected = pack_result(self.plan, to_words(output.type, interpret(self.program, data)[output.name]))
             checksum = None if expected is None else crc32(expected)
         result = executable.places[-1]
         return DesignImage(

@@ -23,11 +23,18 @@ from compiler.ir.expr import (
     with_children,
 )
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 from compiler.sched.space_time import MODULAR, Reduction, accumulated, composed
 
-__all__ = ["Destination", "find_destination", "first_reads", "function_of", "integer_type", "merged_reads",
-           "refuse_names"]
+__all__ = [
+    "Destination",
+    "find_destination",
+    "first_reads",
+    "function_of",
+    "merged_reads",
+    "number_type",
+    "refuse_names",
+]
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Destination:
     array: Array
     target: isl.Map
     last: str
-    type: Int
+    type: Int | Float
     finish: Expr | None = None
     added: Access | None = None
     start: Expr | None = None
@@ -54,7 +61,7 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     array = program.array(update.write.array)
     sinks = sorted({d.sink for d in flows if d.source == update.name})
     if not sinks and array.role == "output":
-        return Destination(array, update.write.map, update.name, integer_type(array))
+        return Destination(array, update.write.map, update.name, number_type(array))
     if len(sinks) != 1:
         raise KernelError(f"results of {update} go to {len(sinks)} places; a reduction kernel stores each of them "
                           "once: legal is to copy them to the others outside the program")
@@ -78,7 +85,7 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
     if not copy.domain.is_subset(origins):
         raise KernelError(f"{copy} stores other values than results of {update}, too; a reduction kernel stores its "
                           "results in a statement of their own")
-    found = _stored(program, copy, own[0], integer_type(array), reduction if adding else None)
+    found = _stored(program, copy, own[0], number_type(array), reduction if adding else None)
 
     def of_update(access: Access) -> Access:
         return replace(access, map=composed(update.write.map, seen, access.map, domain=update.domain))
@@ -87,10 +94,10 @@ def find_destination(program: Program, update: Statement, flows: list[Dependence
                    extras=tuple(map(of_update, found.extras)))
 
 
-def _stored(program: Program, copy: Statement, own: int, held: Int, reduction: Reduction | None) -> Destination:
+def _stored(program: Program, copy: Statement, own: int, held: Int | Float, reduction: Reduction | None) -> Destination:
     """How `copy` stores results of type `held`, its read `own`; all accesses are still over its iterations."""
     out = program.array(copy.write.array)
-    kind = integer_type(out)
+    kind = number_type(out)
     value, added, start = _without_addition(converted(copy.value, kind), own, held, reduction)
     others = sorted(_indices(value) - {own})
     for other in (copy.reads[k] for k in others):
@@ -103,14 +110,16 @@ def _stored(program: Program, copy: Statement, own: int, held: Int, reduction: R
     access = None if added is None else copy.reads[added]
     begin = None
     if access is not None and start is not None:
-        begin = function_of(copy, converted(start, accumulators), integer_type(program.array(access.array)),
+        begin = function_of(copy, converted(start, accumulators), number_type(program.array(access.array)),
                             accumulators)
     return Destination(out, copy.write.map, copy.name, accumulators, finish, access, begin,
                        tuple(copy.reads[k] for k in others))
 
 
-def _only_low_bits(value: Expr, kind: Int, held: Int, reduction: Reduction | None) -> bool:
+def _only_low_bits(value: Expr, kind: Int | Float, held: Int | Float, reduction: Reduction | None) -> bool:
     """Whether accumulators of the output's type would do: nothing but conversions between types that keep its bits."""
+    if isinstance(held, Float) or isinstance(kind, Float):
+        return isinstance(value, Read) and held == kind
     widths = [held.width]
     while isinstance(value, Cast) and isinstance(value.type, Int):
         widths.append(value.type.width)
@@ -119,19 +128,20 @@ def _only_low_bits(value: Expr, kind: Int, held: Int, reduction: Reduction | Non
     return isinstance(value, Read) and modular and min(widths) >= kind.width
 
 
-def _same_value(value: Expr, held: Int) -> bool:
+def _same_value(value: Expr, held: Int | Float) -> bool:
     """Whether nothing but conversions to types that have all numbers of type `held` happens to a result."""
-    while isinstance(value, Cast) and isinstance(value.type, Int) and all(map(value.type.contains, (held.minimum,
-                                                                                                    held.maximum))):
-        value = value.arg
+    if isinstance(held, Int):
+        while isinstance(value, Cast) and isinstance(value.type, Int) and all(
+                map(value.type.contains, (held.minimum, held.maximum))):
+            value = value.arg
     return isinstance(value, Read)
 
 
-def _without_addition(value: Expr, own: int, held: Int, reduction: Reduction | None
+def _without_addition(value: Expr, own: int, held: Int | Float, reduction: Reduction | None
                       ) -> tuple[Expr, int | None, Expr | None]:
     """`value` over a result to which something was added already, wherever it is used: with the number of the read that
     this depends on, and the addition. None of them if there is no such addition, the same for all uses."""
-    if reduction is None or reduction.op not in MODULAR:
+    if reduction is None or reduction.op not in MODULAR or isinstance(held, Float):
         return value, None, None
     added: list[Expr] = []
 
@@ -178,7 +188,8 @@ def first_reads(statement: Statement) -> list[int]:
     return found
 
 
-def function_of(statement: Statement, value: Expr, own: Int, kind: Int, order: Sequence[int] = ()) -> Expr | None:
+def function_of(statement: Statement, value: Expr, own: Int | Float, kind: Int | Float, order: Sequence[int] = ()
+                ) -> Expr | None:
     """`value` of `statement` with its reads numbered by their places in `order` (its only read as read 0); None if it
     is read 0, unchanged. `own`: the type of read 0, `kind`: what the value becomes."""
     refuse_names(statement, value, "before and after its sums a reduction kernel computes from elements and constants")
@@ -198,8 +209,9 @@ def refuse_names(statement: Statement, value: Expr, legal: str) -> None:
             raise KernelError(f"{statement} uses the value of {what}; {legal}")
 
 
-def integer_type(array: Array) -> Int:
-    """The type of the elements of `array`. Raises `KernelError` if they are no integers."""
-    if not isinstance(array.type, Int):
-        raise KernelError(f"array '{array.name}' has elements of type {array.type}; this target computes with integers")
-    return array.type
+def number_type(array: Array) -> Int | Float:
+    """The type of the elements of `array`. Raises `KernelError` if nothing computes with them."""
+    if isinstance(array.type, Int) or (isinstance(array.type, Float) and array.type.computable):
+        return array.type
+    raise KernelError(f"array '{array.name}' has elements of type {array.type}; this target computes with integers and "
+                      "floating-point numbers")

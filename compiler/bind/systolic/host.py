@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
+from math import isfinite, isnan, prod
 
 import islpy as isl
+import numpy as np
 
 from compiler.analysis.affine import affine_text
 from compiler.bind.host_interface import c_type, host_arrays, print_c_copies, register_writes
+from compiler.bind.systolic.ends import number_type
+from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.number_words import evaluate_words, type_of
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
 from compiler.ir.expr import Cast, Const, Read
+from compiler.ir.floating import decode
+from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
 from compiler.sched.space_time import Subscript
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
@@ -48,9 +54,14 @@ def _kept(plan: Plan) -> tuple[str, ...]:
         while isinstance(value, Cast):
             value, casts = value.arg, f"{casts}({c_type(value.type)})"
         written = statement.write.map.intersect_domain(statement.domain).reverse()
+        kind = number_type(plan.kernel.program.array(statement.write.array))
+        if casts and isinstance(kind, Float) and kind not in (FLOAT32, FLOAT64) and not isinstance(value, Const):
+            raise MappingError(f"{statement} converts elements to {kind}, a format that C has no type for; legal is to "
+                               "copy elements of this type")
         if isinstance(value, Const):
+            number = c_number(kind, evaluate_words(statement.value, kind, _no_reads)[0])
             points = written.domain().identity().project_out(isl.dim_type.out, 0, written.dim(isl.dim_type.in_))
-            lines += print_c_copies(f"KEPT{number}", statement.write.array, f"{casts}{value.value}", points)
+            lines += print_c_copies(f"KEPT{number}", statement.write.array, number, points)
         else:
             assert isinstance(value, Read)
             source = statement.reads[value.index]
@@ -66,7 +77,29 @@ def _area(plan: Plan, place: Place, array: str | None, word: Word, copy: Callabl
 
 
 def _c_word(word: Word) -> str:
+    """The type in C of the elements of arrays that words are."""
+    kind = type_of(word)
+    if isinstance(kind, Float):
+        return c_type(kind)
     return f"{'' if word.signed else 'u'}int{8 * element_bytes(word.width)}_t"
+
+
+def c_number(kind: Int | Float, word: int) -> str:
+    """The number whose bits are `word`, as elements of type `kind` have it in C."""
+    if kind not in (FLOAT32, FLOAT64):
+        return str(word)
+    assert isinstance(kind, Float)
+    value = float(decode(kind, np.array([word], np.uint64))[0])
+    suffix = "f" if kind == FLOAT32 else ""
+    if isfinite(value):
+        return value.hex() + suffix
+    if isnan(value):
+        return f'__builtin_nan{suffix}("")'
+    return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
+
+
+def _no_reads(number: int) -> tuple[Int | Float, np.ndarray]:
+    raise AssertionError(f"a constant has no read {number}")
 
 
 def _nest(loops: Sequence[tuple[str, int]], body: Sequence[str]) -> list[str]:
@@ -127,7 +160,7 @@ def _element(plan: Plan, operand: OperandSpec, source: Source) -> list[str]:
     """Lines that set `value`."""
     kind, reference = _c_word(operand.in_memory.word), source.reference
     if reference.array is None:
-        value = str(reference.constant)
+        value = c_number(reference.type, reference.constant)
         lines: list[str] = []
     else:
         array = plan.kernel.program.array(reference.array)

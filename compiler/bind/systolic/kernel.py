@@ -21,11 +21,12 @@ from compiler.bind.systolic.ends import (
     Destination,
     find_destination,
     function_of,
-    integer_type,
     merged_reads,
+    number_type,
     refuse_names,
 )
 from compiler.bind.systolic.errors import KernelError
+from compiler.bind.systolic.float_sums import accumulation, check_order
 from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.expr import (
     Cast,
@@ -35,13 +36,15 @@ from compiler.ir.expr import (
     apply,
     converted,
     fold,
+    is_floating,
     postorder,
     renumbered,
     with_children,
 )
+from compiler.ir.floating import to_words
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import type_range, value_range
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 from compiler.passes.normalize.loop_coalescing import without_tile_loops
 from compiler.sched.space_time import (
     MODULAR,
@@ -66,11 +69,11 @@ _SMALL = 16
 
 @dataclass(frozen=True)
 class Reference:
-    """A read of `array` (None: of the number `constant`) at `subscripts` over the kernel's loops; elements outside
-    `bounds` are never read, and zeros for the hardware."""
+    """A read of `array` (None: of the number `constant`, of a floating-point type its bits) at `subscripts` over the
+    kernel's loops; elements outside `bounds` are never read, and zeros for the hardware."""
 
     array: str | None
-    type: Int
+    type: Int | Float
     subscripts: tuple[Subscript, ...] = ()
     constant: int = 0
     bounds: tuple[Bound, ...] = ()
@@ -103,7 +106,7 @@ class Kernel:
     body: Expr
     combine: str | None
     output: str
-    type: Int
+    type: Int | Float
     target: tuple[Subscript, ...]
     initial: Reference | None
     start: Expr | None = None
@@ -131,6 +134,17 @@ class Kernel:
         return prod(self.extents)
 
     @property
+    def ordered(self) -> bool:
+        """Whether results depend on the order of their terms, which then is that of the reduction loops."""
+        return self.combine is not None and isinstance(self.type, Float)
+
+    @property
+    def floating(self) -> bool:
+        """Whether there are floating-point numbers."""
+        kinds = [self.type, *(reference.type for reference in (*self.references, *self.extras))]
+        return any(isinstance(kind, Float) for kind in kinds) or any(map(is_floating, postorder(self.body)))
+
+    @property
     def neutral(self) -> int:
         """What changes no accumulator."""
         return 0 if self.combine is None else neutral(self.combine, self.type)
@@ -145,7 +159,7 @@ class Kernel:
     def idle(self) -> int | None:
         """An element from which accumulators start at what changes nothing; None if there is none among all numbers of
         16 bits, or the simplest ones of wider types."""
-        if self.start is None or self.initial is None:
+        if self.start is None or self.initial is None or not isinstance(self.initial.type, Int):
             return self.neutral
         kind = self.initial.type
         values = range(kind.minimum, kind.maximum + 1) if kind.width <= _SMALL else \
@@ -161,7 +175,9 @@ class Kernel:
 
 def recognise(program: Program) -> Kernel:
     """`program` as a kernel. Raises `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
-    plain = plain_accumulations(without_temporaries(without_tile_loops(program)))
+    floating = any(isinstance(array.type, Float) for array in program.arrays)
+    whole = program if floating else without_tile_loops(program)  # which may change the order of terms
+    plain = plain_accumulations(without_temporaries(whole))
     try:
         return _recognise(program, boxed(plain))
     except KernelError:
@@ -176,7 +192,7 @@ def recognise(program: Program) -> Kernel:
 def _recognise(program: Program, whole: Boxed) -> Kernel:
     """`program`, which is `whole` now, as a kernel."""
     simple = whole.program
-    analysis = analyse(simple)
+    analysis = analyse(simple, accumulation)
     update = _update(simple, analysis)
     iterations = whole.iterations.get(update.name, None if update.box() is not None else update.domain)
     box = hull(update)
@@ -200,6 +216,8 @@ def _recognise(program: Program, whole: Boxed) -> Kernel:
         body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
         begin.reference, begin.start, finish, _rest(analysis, update, end), iterations, extras=extras)
     _check_target(kernel, update)
+    if kernel.ordered:
+        check_order(simple, update)
     free = [name for name in kernel.loops if name not in kernel.reduction_loops]
     kernel = replace(kernel, bounds=results_part(update, free))
     check_iterations(update, iterations, free,
@@ -264,7 +282,7 @@ def _copies(program: Program, statement: Statement) -> bool:
 # The body.
 
 
-def _body(program: Program, update: Statement, reduction: Reduction | None, kind: Int, lows: tuple[int, ...],
+def _body(program: Program, update: Statement, reduction: Reduction | None, kind: Int | Float, lows: tuple[int, ...],
           iterations: isl.Set | None) -> tuple[Expr, tuple[Reference, ...]]:
     """The expression over references, each of which is there once."""
     value = update.value if reduction is None else reduction.body
@@ -288,7 +306,7 @@ def _reference(program: Program, statement: Statement, access: Access, lows: tup
     if array.role != "input":
         raise KernelError(f"{statement.label(access)} reads '{array.name}', which the program computes; a reduction "
                           "kernel reads inputs")
-    return Reference(array.name, integer_type(array), _from_zero(subscripts(statement, access), lows))
+    return Reference(array.name, number_type(array), _from_zero(subscripts(statement, access), lows))
 
 
 def _from_zero(found: tuple[Subscript, ...], lows: tuple[int, ...]) -> tuple[Subscript, ...]:
@@ -322,7 +340,7 @@ class _Beginning:
     late: tuple[Expr, tuple[Access, ...]] | None = None
 
 
-def _beginning(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int,
+def _beginning(program: Program, update: Statement, reduction: Reduction, flows: list[Dependence], kind: Int | Float,
                lows: tuple[int, ...]) -> _Beginning:
     """No reference if it is what changes nothing."""
     sources = [d for d in flows if d.sink == update.name and d.read == reduction.read]
@@ -333,7 +351,7 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
     value, reads = converted(start.value, kind), list(start.reads)
     if not reads:
         number = _folded(start, value)
-        return _Beginning(None if number == neutral(reduction.op, kind) else Reference(None, kind, (), number))
+        return _Beginning(None if number == _start(reduction.op, kind) else Reference(None, kind, (), number))
     accesses = []
     for access in reads:
         mapping = composed(update.reads[reduction.read].map, start.write.map.reverse(), access.map,
@@ -341,6 +359,10 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
         if not mapping.is_single_valued() or not update.domain.is_subset(mapping.domain()):
             raise KernelError(f"{start} does not start every result of {update}")
         accesses.append(Access(access.array, mapping))
+    if len(reads) > 1 and isinstance(kind, Float):
+        raise KernelError(f"{start} starts sums of floating-point numbers from several elements, which would have to "
+                          "be added first; legal is to start from one element, or from a constant and add the rest in "
+                          f"{update}")
     if len(reads) > 1:
         refuse_names(start, value, "before its sums a reduction kernel computes from elements and constants")
         return _Beginning(None, late=(value, tuple(accesses)))
@@ -356,7 +378,7 @@ def _finish(program: Program, update: Statement, reduction: Reduction | None, be
         start, reads = begin.late
         first = renumbered(start, lambda number: number + 1 + len(accesses))
         total = apply(reduction.op, first, Read(0, end.type))
-        stored = converted(Read(0, end.type), integer_type(end.array)) if value is None else value
+        stored = converted(Read(0, end.type), number_type(end.array)) if value is None else value
         value = fold(stored, lambda node, parts: total if isinstance(node, Read) and node.index == 0
                      else with_children(node, parts))
         accesses += reads
@@ -367,10 +389,16 @@ def _finish(program: Program, update: Statement, reduction: Reduction | None, be
     return renumbered(value, lambda number: 1 + extras.index(references[number - 1]) if number else 0), extras
 
 
+def _start(op: str, kind: Int | Float) -> int:
+    """What accumulators start from where nothing is said: for sums of floating-point numbers positive zero, as programs
+    write it."""
+    return 0 if isinstance(kind, Float) and op == "add" else neutral(op, kind)
+
+
 def _folded(start: Statement, value: Expr) -> int:
-    """A constant after its conversions."""
+    """A constant after its conversions; of a floating-point number its bits."""
     try:
-        return int(evaluate(value, lambda _: np.zeros(1), {}, {})[0])
+        return int(to_words(value.type, evaluate(value, lambda _: np.zeros(1), {}, {}))[0])
     except KeyError:
         raise KernelError(f"{start} starts sums from its loop counters; a reduction kernel starts from a constant or "
                           "from a function of one element of an input") from None

@@ -94,9 +94,9 @@ class Latency:
 def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     """The latency of an array whose tile loops have the extents `tiles`."""
     classes = tuple(c for c in (_tile_class(spec, tiles, k) for k in range(-1, len(tiles))) if c.count)
-    first = max(_before(spec), _loads(spec, spec.operands) - spec.steps)
+    first = max(_before(spec), _loads(spec, spec.operands) - spec.step_cycles)
     fill = FILL + max([first, *(_filled(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
-    leave, left, latency = result_cycles(spec), _left(spec), Compute(spec).latency
+    leave, left, latency = result_cycles(spec), _left(spec), Compute(spec).completion
     drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
     wait = latency + 1 + max(_behind(spec), left - leave // spec.result.words)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
@@ -118,7 +118,7 @@ def _tile_class(spec: ArraySpec, tiles: Sequence[int], loop: int) -> TileClass:
     late = sum(max(0, spec.operand_bytes(operand) // spec.bus_bytes - QUEUE) for operand in fetched
                if not spec.is_streamed(operand))
     ends = loop < 0 or not spec.tile_loops[loop].reduction
-    return TileClass(count, spec.steps, _loads(spec, begun), late, fill, refill, ends)
+    return TileClass(count, spec.step_cycles, _loads(spec, begun), late, fill, refill, ends)
 
 
 def _loads(spec: ArraySpec, operands: Sequence[OperandSpec]) -> int:
@@ -145,7 +145,7 @@ def _filled(spec: ArraySpec, operand: OperandSpec) -> int:
     chain = _chain(spec, operand)
     if not spec.is_streamed(operand):
         return chain
-    return max(chain // spec.feeder_beats(operand), chain - spec.steps)
+    return max(chain // spec.feeder_beats(operand), chain - spec.step_cycles)
 
 
 def _refill(spec: ArraySpec, operand: OperandSpec) -> int:
@@ -170,7 +170,7 @@ def _behind(spec: ArraySpec) -> int:
     cycle in eight steps, up to the length of a row.
     """
     words = spec.exit_words // spec.result.words
-    return min(words, spec.steps // 8) if spec.exits > 1 and spec.result.pack < words else 0
+    return min(words, spec.step_cycles // 8) if spec.exits > 1 and spec.result.pack < words else 0
 
 
 def _left(spec: ArraySpec) -> int:
@@ -180,7 +180,7 @@ def _left(spec: ArraySpec) -> int:
     leave = result_cycles(spec)
     for loop in reversed(spec.time_loops):
         if not loop.reduction:
-            ahead += (loop.extent - 1) * min(inside, leave // spec.result.words * rounds)
+            ahead += (loop.extent - 1) * min(inside * spec.interval, leave // spec.result.words * rounds)
             rounds *= loop.extent
         inside *= loop.extent
     return leave - ahead

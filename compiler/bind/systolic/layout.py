@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from compiler.bind.systolic.plan import Plan
-from compiler.ir.evaluate import storage
+from compiler.ir.evaluate import storage, word_type
 from hw.systolic.layout import dtype, operand_shape, pack_results, pack_tile, result_order, result_shape, unpack_tile
 from hw.systolic.spec import EAST, INTERIOR, OperandSpec
 
@@ -53,12 +53,12 @@ def to_tiles(plan: Plan, number: int, array: np.ndarray | None) -> np.ndarray:
     shape = (prod(operand_images(plan, number)), *operand_shape(spec, operand))
     reference = source.reference
     if array is None:
-        tiles = np.full(shape, reference.constant, storage(reference.type))
+        tiles = np.full(shape, reference.constant, storage(word_type(reference.type)))
     else:
         where, inside = _operand_places(plan, number, shape, array.shape)
         tiles = np.where(inside, array.ravel()[np.where(inside, where, 0)], 0)
     if operand.initial and spec.result.space == "both":
-        tiles = tiles.astype(storage(plan.kernel.type))
+        tiles = tiles.astype(storage(word_type(plan.kernel.type)))
         tiles[:, 1:] = plan.idle
     return tiles
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from compiler.bind.memory_options import MemoryOptions
 from compiler.bind.systolic.errors import MappingError
+from hw.dataflow.floating import FLOAT_LATENCY
+from hw.float.spec import LONGEST
 from hw.systolic.spec import BUSES
 from hw.technology import TECHNOLOGIES
 
@@ -29,6 +31,8 @@ class Options(MemoryOptions):
       leave while the array computes. `bus_bits`: width of the memory port.
     * `technology`: an FPGA family (``"ecp5"``) whose multipliers the Verilog names, with the registers inside them,
       for flows that move none there; None: Verilog for any FPGA.
+    * `latency`: cycles of operations on floating-point numbers, ``{"add": 6}`` or ``"add:6,mul:4"``; the others take
+      those of `hw.dataflow.floating.FLOAT_LATENCY`.
     * `check`: whether the plan is proven before hardware is made (translation validation).
 
     Raises `MappingError` for values outside these.
@@ -43,6 +47,7 @@ class Options(MemoryOptions):
     double_buffering: bool = True
     bus_bits: int = 64
     technology: str | None = None
+    latency: Any = None
     check: bool = True
 
     def __post_init__(self) -> None:
@@ -51,6 +56,11 @@ class Options(MemoryOptions):
         set_(self, "space", _names("space", self.space))
         set_(self, "array", _numbers("array", self.array))
         set_(self, "time", _counts("time", self.time))
+        set_(self, "latency", _counts("latency", self.latency))
+        for op, cycles in (self.latency or {}).items():
+            if op not in FLOAT_LATENCY or cycles > LONGEST:
+                raise MappingError(f"latency of '{op}' is {cycles}; operations on floating-point numbers take 1 to "
+                                   f"{LONGEST} cycles: {', '.join(FLOAT_LATENCY)}")
         set_(self, "order", _names("order", self.order))
         set_(self, "simd", _simd(self.simd))
         if self.pack is not None and (not _whole(self.pack) or self.pack & (self.pack - 1)):

@@ -8,13 +8,15 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Literal
 
-from compiler.bind.systolic.body import conversion, operators, padding_counts
+from compiler.bind.dataflow.expressions import word
+from compiler.bind.systolic.body import adder_cycles, conversion, operators, padding_counts
 from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.float_sums import in_order
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.split import Split
 from compiler.bind.systolic.words import Words, number_words
-from compiler.ir.evaluate import integer
-from compiler.sched.space_time import check_space
+from compiler.ir.types import Float, Int
+from compiler.sched.space_time import check_space, enumerate_arrays
 from hw.dataflow.registers import element_bytes
 from hw.dataflow.spec import Word
 from hw.drivers.interface import c_identifier
@@ -36,8 +38,8 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "extras_limit", "make_plan", "reductions_innermost",
-           "row_pack_limit", "space_axes"]
+__all__ = ["Choice", "Plan", "Source", "check_loops", "extras_limit", "legal_spaces", "make_plan",
+           "reductions_innermost", "row_pack_limit", "space_axes"]
 
 _MOST_BEAT_BITS = 1024
 
@@ -45,7 +47,8 @@ _MOST_BEAT_BITS = 1024
 @dataclass(frozen=True)
 class Choice:
     """All that is decided about an array: `space` loops and positions along each, steps per tile (`time`, by loop),
-    `order` of the time loops, `simd` loop ("" for none) and `lanes`, words per `pack`."""
+    `order` of the time loops, `simd` loop ("" for none) and `lanes`, words per `pack`; `latency`: cycles of operations
+    on floating-point numbers (None: those of `hw.dataflow.floating.FLOAT_LATENCY`)."""
 
     space: tuple[str, ...]
     array: tuple[int, ...]
@@ -56,6 +59,7 @@ class Choice:
     pack: int | None = None
     double_buffering: bool = True
     bus_bits: int = 64
+    latency: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,9 @@ class Plan:
         sources = tuple(
             replace(source, reference=reference)
             for source, reference in zip(self.sources, (*kernel.references, *kernel.extras), strict=True))
-        return replace(self, kernel=kernel, sources=sources)
+        found = replace(self, kernel=kernel, sources=sources)
+        _check_sums(found)
+        return found
 
 
 def _idle(kernel: Kernel) -> int:
@@ -128,7 +134,7 @@ def _moving(reference: Reference | None) -> object:
 def make_plan(kernel: Kernel, choice: Choice) -> Plan:
     """The array that `choice` describes. Raises `MappingError`, `SpaceTimeError` for space loops that are not legal,
     and `SystolicError` for what the hardware cannot have."""
-    check_space(kernel.analysis, choice.space)
+    check_loops(kernel, choice.space, choice.simd)
     splits = _splits(kernel, choice)
     order = _order(kernel, choice)
     times = tuple(TimeLoop(name, splits[kernel.loops.index(name)].time, name in kernel.reduction_loops)
@@ -144,12 +150,49 @@ def make_plan(kernel: Kernel, choice: Choice) -> Plan:
         name=c_identifier(kernel.program.name), rows=rows, columns=columns, tile_loops=tile_loops, time_loops=times,
         operands=tuple(build.operand(name, source, number == len(kernel.reads))
                        for number, (name, source) in enumerate(zip(names, sources, strict=False))),
-        body=operators(kernel), result=build.result(), lanes=choice.lanes, guards=build.guards(),
+        body=operators(kernel, choice.latency), result=build.result(), lanes=choice.lanes, guards=build.guards(),
         bus_bits=choice.bus_bits, extras=tuple(
-            ExtraSpec(name, Word(source.reference.type.width, source.reference.type.signed))
+            ExtraSpec(name, _word(source.reference.type))
             for name, source in zip(names[len(sources):], extras, strict=True)),
+        format="float" if kernel.floating else "integer",
         label=Label(kernel.update, kernel.analysis.program.statement(kernel.update).source))
-    return Plan(kernel, choice, splits, spec, (*sources, *extras))
+    plan = Plan(kernel, choice, splits, spec, (*sources, *extras))
+    _check_sums(plan)
+    return plan
+
+
+def _word(type_: Int | Float) -> Word:
+    return word(type_, "the array")
+
+
+def check_loops(kernel: Kernel, space: Sequence[str], simd: str = "") -> None:
+    """Raise `SpaceTimeError` for space loops that are not legal, and `MappingError` for space and SIMD loops over which
+    sums would be made in another order than the program's, where that matters."""
+    check_space(kernel.analysis, tuple(space))
+    for what, name in (*(("a space loop", name) for name in space), ("a loop in lanes", simd)):
+        if kernel.ordered and name in kernel.reduction_loops:
+            others = ", ".join(n for n in kernel.loops if n not in kernel.reduction_loops)
+            raise MappingError(f"{kernel.analysis.program.statement(kernel.update)}: '{name}' as {what} would add "
+                               "floating-point numbers in another order than the program, which rounds otherwise; "
+                               f"legal are {others}, or simd=off")
+
+
+def legal_spaces(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
+    """All choices of space loops that `check_loops` lets pass."""
+    return tuple(space for space in enumerate_arrays(kernel.analysis)
+                 if not (kernel.ordered and set(space) & set(kernel.reduction_loops)))
+
+
+def _check_sums(plan: Plan) -> None:
+    """Raise `MappingError` unless terms of floating-point sums come in the program's order."""
+    kernel, spec = plan.kernel, plan.spec
+    loops = kernel.reduction_loops
+    tiles = [plan.split(name).tiles(kernel.extent(name)) for name in loops]
+    if kernel.ordered and not in_order(loops, tiles, [(loop.name, loop.extent) for loop in spec.time_loops]):
+        raise MappingError(f"{kernel.analysis.program.statement(kernel.update)}: these tiles and this order would add "
+                           "floating-point numbers in another order than the program, which rounds otherwise; keep "
+                           f"{', '.join(loops)} in this order, and cut only the first of them that has several steps "
+                           "into tiles")
 
 
 def _operand_names(kernel: Kernel) -> list[str]:
@@ -248,9 +291,10 @@ class _Build:
         vector = self._vector(reference) or (initial and self._result_vector())
         kind, start = reference.type, None
         if initial and self.kernel.start is not None:
-            kind, start = self.kernel.type, conversion(self.kernel, self.kernel.start, reference.type)
+            kind, start = self.kernel.type, conversion(self.kernel, self.kernel.start, reference.type,
+                                                       self.choice.latency)
         return OperandSpec(
-            name, Word(kind.width, kind.signed), direction, source.words.count,
+            name, _word(kind), direction, source.words.count,
             source.words.address(len(self.times)),
             tuple(k for k, loop in enumerate(self.tile_loops) if reference.depends(loops.index(loop.name))),
             vector=vector, copied=copied, pack=self._pack(max(kind.width, reference.type.width), vector,
@@ -299,13 +343,17 @@ class _Build:
         kind, vector = self.kernel.type, self._result_vector()
         row_pack, pack = self._result_packs(kind.width, vector, words)
         return ResultSpec(
-            Word(kind.width, kind.signed), words, Address(tuple(coefficients)), self.kernel.combine,
+            _word(kind), words, Address(tuple(coefficients)), self.kernel.combine,
             space=self._space(), vector=vector, pack=pack, double_buffered=self.choice.double_buffering,
-            row_pack=row_pack, conversion=self._finish())
+            row_pack=row_pack, conversion=self._finish(),
+            latency=adder_cycles(self.kernel, self.choice.latency))
 
     def _finish(self) -> Conversion | None:
         finish = self.kernel.finish
-        return None if finish is None else conversion(self.kernel, finish, integer(finish.type))
+        if finish is None:
+            return None
+        assert isinstance(finish.type, Int | Float)
+        return conversion(self.kernel, finish, finish.type, self.choice.latency)
 
     def _result_packs(self, width: int, vector: bool, words: int) -> tuple[int, int]:
         """Results per beat along rows and down the edge, where a beat wider than what all rows give per cycle would not

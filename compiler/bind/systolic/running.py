@@ -16,7 +16,8 @@ from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.layout import operand_images, pack_operand, unpack_result
 from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.timeline import start_to_done
-from compiler.ir.evaluate import integer, storage
+from compiler.ir.evaluate import storage, word_type
+from compiler.ir.floating import from_words, to_words
 from compiler.ir.interpret import interpret
 from hw.dma.registers import RegisterMap
 from hw.main_memory import DEFAULT_MEMORY, MainMemory
@@ -101,8 +102,12 @@ class Executable:
     def loads(self, inputs: Mapping[str, np.ndarray]) -> list[tuple[int, bytes]]:
         """(address, bytes) of every operand and extra: the layout transformation."""
         arrays = [source.reference.array for source in self.plan.sources]
-        return [(place.address, pack_operand(self.plan, number, None if array is None else inputs[array]))
+        return [(place.address, pack_operand(self.plan, number, None if array is None else self._words(array, inputs)))
                 for number, (array, place) in enumerate(zip(arrays, self.places, strict=False))]
+
+    def _words(self, array: str, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The elements of an input as words."""
+        return to_words(self.plan.kernel.program.array(array).type, inputs[array])
 
     def outputs(self, content: bytes, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Output arrays from the bytes of the results; elements that the kernel does not compute are what the rest of
@@ -111,16 +116,16 @@ class Executable:
         array = program.array(self.plan.kernel.output)
         out = self._rest(inputs)
         unpack_result(self.plan, content, out)
-        kind = integer(array.type)
-        return {array.name: kind.wrap(out).astype(kind.dtype)}
+        return {array.name: from_words(array.type, out)}
 
     def _rest(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The output as statements that only copy inputs or store constants leave it."""
+        """The words of the output as statements that only copy inputs or store constants leave it."""
         kernel = self.plan.kernel
         array = kernel.program.array(kernel.output)
+        held = storage(word_type(array.type))
         if kernel.rest is None:
-            return np.zeros(array.shape, storage(array.type))
-        return interpret(kernel.rest, inputs)[array.name].astype(storage(array.type))
+            return np.zeros(array.shape, held)
+        return to_words(array.type, interpret(kernel.rest, inputs)[array.name]).astype(held)
 
     def check(self, status: int, waiting: int) -> None:
         """Raise `MappingError` if registers STATUS and WAITING say that the run failed or has not ended."""

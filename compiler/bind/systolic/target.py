@@ -14,14 +14,18 @@ from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.recurrence import compile_recurrence
 from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
+from compiler.ir.types import Float
 from compiler.ir.verify import verify
 from compiler.sched.space_time import LargeIterationError, SpaceTimeError
 from hw.errors import SluiceError
 
-__all__ = ["ONE_KERNEL", "PLACE", "Options", "compile_program"]
+__all__ = ["FLOATING", "ONE_KERNEL", "PLACE", "Options", "compile_program"]
 
 PLACE = "the systolic array"
 """What results call the target."""
+
+FLOATING = True
+"""Its processing elements have operators for floating-point numbers."""
 
 ONE_KERNEL = True
 """Of several layers, each is a design of its own."""
@@ -53,6 +57,11 @@ def _recurrence(program: Program, options: Options, problem: SluiceError) -> Des
     if given:
         raise MappingError(f"option {given[0]} is for reduction kernels, and program '{program.name}' is none: "
                            f"{problem}")
+    floats = next((array for array in program.arrays if isinstance(array.type, Float)), None)
+    if floats is not None:
+        raise MappingError(f"{problem}; array '{floats.name}' has elements of type {floats.type}, and this target "
+                           "computes with floating-point numbers in reduction kernels of products and sums; with "
+                           "others: dataflow, fpga, vector")
     note_attempt("as a recurrence")
     try:
         return compile_recurrence(program, options.space, memory=options.main_memory())

@@ -109,7 +109,7 @@ def predict_phases(spec: ArraySpec, tiles: Sequence[int], memory: MainMemory) ->
 def _work(spec: ArraySpec, tiles: Sequence[int]) -> tuple[int, int]:
     """Cycles of all steps, and those in which all results leave."""
     results = prod(count for count, loop in zip(tiles, spec.tile_loops, strict=True) if not loop.reduction)
-    return prod(tiles) * max(2, spec.steps), results * result_cycles(spec)
+    return prod(tiles) * max(2, spec.step_cycles), results * result_cycles(spec)
 
 
 @dataclass
@@ -219,7 +219,7 @@ class _Run:
         for tile in range(prod(self._tiles)):
             steps = self._steps(tile, end, tile % reduced == 0)
             first = float(steps.begins(np.zeros(1))[0]) if tile == 0 else first
-            end = steps.end(spec.steps)
+            end = steps.end(spec.step_cycles)
             if tile % reduced == reduced - 1:
                 end += self._results.complete(steps)
             for stream in self._streams:
@@ -238,8 +238,8 @@ class _Run:
         for stream in self._streams[: len(self._spec.operands)]:
             there = self._filled(stream, stream.fetches[tile]) + conversion_latency(self._spec, stream.operand)
             places.append(stream.firsts)
-            lags.append(there - stream.firsts)
-        return _Steps.of(np.concatenate(places), np.concatenate(lags))
+            lags.append(there - stream.firsts * self._spec.interval)
+        return _Steps.of(np.concatenate(places), np.concatenate(lags), self._spec.interval)
 
     def _stored(self, left: np.ndarray) -> float:
         """When memory has acknowledged the last tile of results, whose rounds have `left` the array: a burst begins
@@ -297,24 +297,26 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Steps:
-    """When the steps of a tile begin: step s at ``s + lag``, `lags` being those from each of the `places` on."""
+    """When the steps of a tile begin: step s at ``s * interval + lag``, `lags` being those from each of the `places`
+    on."""
 
     places: np.ndarray
     lags: np.ndarray
+    interval: int = 1
 
     @classmethod
-    def of(cls, places: np.ndarray, lags: np.ndarray) -> _Steps:
+    def of(cls, places: np.ndarray, lags: np.ndarray, interval: int = 1) -> _Steps:
         """Steps from each of the `places` on that lag by so many cycles at least."""
         order = np.argsort(places, kind="stable")
-        return cls(places[order], np.maximum.accumulate(lags[order]))
+        return cls(places[order], np.maximum.accumulate(lags[order]), interval)
 
     def begins(self, steps: np.ndarray) -> np.ndarray:
         """The cycles in which `steps` begin."""
-        return steps + self.lags[np.searchsorted(self.places, steps, "right") - 1]
+        return steps * self.interval + self.lags[np.searchsorted(self.places, steps, "right") - 1]
 
-    def end(self, steps: int) -> float:
-        """The first cycle after all of them; a tile takes two cycles at least."""
-        return float(max(2, steps) + self.lags[-1])
+    def end(self, cycles: int) -> float:
+        """The first cycle after all of them, which take so many `cycles`; a tile takes two cycles at least."""
+        return float(max(2, cycles) + self.lags[-1])
 
 
 class _Results:
@@ -327,7 +329,7 @@ class _Results:
     def __init__(self, spec: ArraySpec):
         self._spec, self._completed = spec, _completions(spec)
         rounds = len(self._completed)
-        self.each, self.latency = result_cycles(spec) / rounds, Compute(spec).latency
+        self.each, self.latency = result_cycles(spec) / rounds, Compute(spec).completion
         self.left = self._popped = np.full(rounds, -np.inf)
         self._earlier = np.full(rounds + _AHEAD, -np.inf)
         self._lag = 0

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.bind.dataflow.expressions import word
 from compiler.bind.systolic.arithmetic import Arithmetic, wrap_word
-from compiler.bind.systolic.ends import first_reads, merged_reads
+from compiler.bind.systolic.ends import first_reads, merged_reads, number_type
+from compiler.bind.systolic.number_words import evaluate_words, operate_words, type_of, word_columns
 from compiler.bind.systolic.plan import Plan
-from compiler.ir.evaluate import evaluate, integer
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Int
-from compiler.sched.verify import ValidationError, operand_vectors
+from compiler.ir.types import Float, Int
+from compiler.sched.verify import ValidationError
 from hw.dataflow.spec import Word
 from hw.ops import operation
 
@@ -39,12 +40,12 @@ class Meaning:
     stores: tuple[Statement, ...]
     extras: Mapping[tuple[str, int], int]
 
-    def type(self, array: str | None) -> Int:
+    def type(self, array: str | None) -> Int | Float:
         """The type of elements of `array`."""
-        return integer(self.program.array(array or "").type)
+        return number_type(self.program.array(array or ""))
 
     @property
-    def held(self) -> Int:
+    def held(self) -> Int | Float:
         """The type of what the update writes."""
         return self.type(self.update.write.array)
 
@@ -96,7 +97,7 @@ class _Numbers:
         spec, meaning = self._spec, self._meaning
         update = meaning.update
         kinds = [meaning.type(access.array) for access in update.reads]
-        vectors = [v.astype(object) for v in (operand_vectors(kinds) if kinds else [np.zeros(1, np.int64)])]
+        vectors = word_columns(kinds) if kinds else [np.zeros(1, object)]
         lanes = 1 if spec.result.vector else spec.lanes
         for shift in range(1 + (lanes > 1)):
             own = [[np.roll(vector, shift * lane) for vector in vectors] for lane in range(lanes)]
@@ -110,7 +111,6 @@ class _Numbers:
         """`lanes`: for each lane what the update reads."""
         meaning = self._meaning
         update, firsts = meaning.update, first_reads(meaning.update)
-        tables = {table.name: table for table in meaning.program.tables}
         reduction = self._kernel.analysis.reductions.get(update.name)
         total = lanes[0][firsts[reduction.read]] if reduction else np.zeros(1, object)
         expected = total
@@ -119,7 +119,7 @@ class _Numbers:
             if reduction is not None:
                 seen = [expected if first == firsts[reduction.read] else v for first, v in zip(firsts, seen,
                                                                                               strict=True)]
-            expected = meaning.held.wrap(evaluate(update.value, seen.__getitem__, {}, tables))
+            expected = self._evaluated(update, seen)
         reads = [[self._hardware.operand(k, vectors[firsts[number]]) for k, number in enumerate(meaning.reads)]
                  for vectors in lanes]
         found = self._hardware.combined(total, self._hardware.step(reads))
@@ -130,8 +130,18 @@ class _Numbers:
         """The accumulator for what the program has in its place."""
         return wrap_word(self._spec.result.word, sums)
 
-    def _examples(self, kind: Int) -> np.ndarray:
-        return operand_vectors([kind])[0].astype(object)
+    def _examples(self, kind: Int | Float) -> np.ndarray:
+        """Words of `kind`, of floating-point numbers those of numbers: there is one result that is none."""
+        words = word_columns([kind])[0]
+        if isinstance(kind, Float):
+            words = words[(words & (1 << kind.width - 1) - 1) <= kind.infinity]
+        return words
+
+    def _evaluated(self, statement: Statement, reads: Sequence[np.ndarray]) -> np.ndarray:
+        """The words that `statement` stores of words `reads`."""
+        kinds = [self._meaning.type(access.array) for access in statement.reads]
+        return evaluate_words(statement.value, self._meaning.type(statement.write.array),
+                              lambda number: (kinds[number], reads[number]))
 
     # Starts.
 
@@ -145,8 +155,8 @@ class _Numbers:
             if not start.reads:
                 self._constant(start)
                 continue
-            vectors = [v.astype(object) for v in operand_vectors([meaning.type(a.array) for a in start.reads])]
-            expected = meaning.held.wrap(evaluate(start.value, vectors.__getitem__, {}, {}))
+            vectors = word_columns([meaning.type(a.array) for a in start.reads])
+            expected = self._evaluated(start, vectors)
             if (self._first(vectors[0]) != self._cut(expected)).any():
                 self._fail(f"it does not start sums from what {start} computes")
 
@@ -162,8 +172,8 @@ class _Numbers:
         initial = self._kernel.initial
         if initial is not None and initial.array is not None:
             return
-        expected = self._cut(np.asarray(self._meaning.held.wrap(evaluate(start.value, lambda _: np.zeros(1), {}, {}))))
-        found = self._hardware.neutral if initial is None else self._first(np.array([initial.constant]))
+        expected = self._cut(self._evaluated(start, []))
+        found = self._hardware.start if initial is None else self._first(np.array([initial.constant]))
         if (found != expected).any():
             self._fail(f"it does not start sums from what {start} computes")
 
@@ -182,18 +192,18 @@ class _Numbers:
         held, kind = meaning.held, meaning.type(kernel.output)
         elements = [*kernel.extras, *([] if kernel.initial is None else [kernel.initial])]
         types = [held, *(e.type if e.array is None else meaning.type(e.array) for e in elements)]
-        sums, *others = (vector.astype(object) for vector in operand_vectors(types))
+        sums, *others = word_columns(types)
         total = sums
         for start in meaning.starts:
             if any(name == start.name for name, _ in meaning.extras):
-                total = self._combined(held, held.wrap(self._evaluated(start, total, others)), total)
+                total = self._combined(held, self._stored(start, total, others), total)
         found, expected = self._cut(sums), total
         for copy in meaning.stores:
-            expected = self._evaluated(copy, total, others)
+            expected = self._stored(copy, total, others)
             if self._adds(copy):
                 found = self._hardware.combined(self._first(others[-1]), found)
         found = self._hardware.stored(found, others)
-        if (kind.wrap(found) != kind.wrap(expected)).any():
+        if (_cut_to(kind, found) != _cut_to(kind, expected)).any():
             self._fail(f"it does not store of results what {(*meaning.stores, meaning.update)[0]} does")
 
     def _adds(self, copy: Statement) -> bool:
@@ -203,13 +213,13 @@ class _Numbers:
             access.array != meaning.update.write.array and (copy.name, k) not in meaning.extras
             for k, access in enumerate(copy.reads))
 
-    def _combined(self, kind: Int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    def _combined(self, kind: Int | Float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Two sums of the program."""
         reduction = self._kernel.analysis.reductions[self._meaning.update.name]
         return combine(reduction.op, kind, first, second)
 
-    def _evaluated(self, statement: Statement, total: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-        """Its value for results `total`, extras and then an initial value `others`."""
+    def _stored(self, statement: Statement, total: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+        """What it stores for results `total`, extras and then an initial value `others`."""
         meaning = self._meaning
 
         def read(number: int) -> np.ndarray:
@@ -217,17 +227,23 @@ class _Numbers:
                 return total
             return others[meaning.extras.get((statement.name, number), len(others) - 1)]
 
-        return evaluate(statement.value, read, {}, {})
+        return self._evaluated(statement, [read(number) for number in range(len(statement.reads))])
 
 
-def combine(op: str, kind: Int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """``first op second``, wrapped."""
+def combine(op: str, kind: Int | Float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The words of ``first op second``, wrapped."""
+    if isinstance(kind, Float):
+        return operate_words(op, [_word(kind)] * 2, _word(kind), (first, second))
     return kind.wrap(operation(op).evaluate(kind.width, first, second))
 
 
-def _word(kind: Int) -> Word:
-    return Word(kind.width, kind.signed)
+def _cut_to(kind: Int | Float, words: np.ndarray) -> np.ndarray:
+    return words if isinstance(kind, Float) else kind.wrap(words)
 
 
-def _named(word: Word) -> str:
-    return str(Int(word.width, word.signed))
+def _word(kind: Int | Float) -> Word:
+    return word(kind, "the array")
+
+
+def _named(found: Word) -> str:
+    return str(type_of(found))

@@ -11,7 +11,7 @@ Reductions count as order-free: their flow goes along the loops that their resul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,14 +68,18 @@ class Analysis:
         return self.nest.loops
 
 
-def analyse(program: Program) -> Analysis:
-    """All dependences of `program`, uniform. Raises `SpaceTimeError` for those that are not, with a witness, and for
-    subscripts that are not affine; `DependenceError` for values that are read before they are written."""
+_Accumulation = Callable[[Program, Statement], Reduction | None]
+
+
+def analyse(program: Program, accumulation: _Accumulation = reduction) -> Analysis:
+    """All dependences of `program`, uniform; `accumulation` says how a statement accumulates. Raises `SpaceTimeError`
+    for those that are not, with a witness, and for subscripts that are not affine; `DependenceError` for values that
+    are read before they are written."""
     for statement in program.statements:
         for access in (*statement.reads, statement.write):
             subscripts(statement, access)
     every = [_Flow(d.sink, d.read, d.source, d.array, d.relation, _firsts(program, d)) for d in flow(program)]
-    reductions = _reductions(program, every)
+    reductions = _reductions(program, every, accumulation)
     flows = [item for item in every if not _own(item, reductions)]
     nest = _nest(program, flows)
     found: list[UniformDependence] = []
@@ -103,11 +107,11 @@ class _Flow:
     firsts: isl.Map
 
 
-def _reductions(program: Program, flows: Sequence[_Flow]) -> dict[str, Reduction]:
+def _reductions(program: Program, flows: Sequence[_Flow], accumulation: _Accumulation) -> dict[str, Reduction]:
     """Statements that accumulate, as long as nothing else looks at the accumulator in between."""
     found = {}
     for statement in program.statements:
-        one = reduction(program, statement)
+        one = accumulation(program, statement)
         if one is not None and _undisturbed(statement, one, flows):
             found[statement.name] = one
     return found

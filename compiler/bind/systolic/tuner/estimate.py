@@ -6,23 +6,23 @@ tiling would take a thousand times as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
-from compiler.bind.systolic.body import conversion, operators
+from compiler.bind.systolic.body import adder_cycles, conversion, operators
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
 from compiler.bind.systolic.plan import extras_limit, row_pack_limit, space_axes
 from compiler.bind.systolic.tuner.shapes import Shape
-from compiler.ir.evaluate import integer
 from compiler.ir.expr import Expr
+from compiler.ir.types import Float, Int
 from hw.dataflow.registers import element_bytes
 from hw.systolic.feeder import FEEDER_LUT_RAM_BITS
-from hw.systolic.formats import find_format
+from hw.systolic.formats import Format, find_format
 
 __all__ = ["Column", "Geometry", "Results", "Stream", "Tilings"]
 
@@ -31,12 +31,14 @@ Column = np.ndarray
 
 @dataclass(frozen=True)
 class Tilings:
-    """Tilings of a kernel on a shape: `times` of shape [tilings, loops], iterations per tile of each PE."""
+    """Tilings of a kernel on a shape: `times` of shape [tilings, loops], iterations per tile of each PE; `delays`:
+    cycles of operations on floating-point numbers, as `compiler.bind.systolic.plan.Choice.latency`."""
 
     kernel: Kernel
     shape: Shape
     times: np.ndarray
     bus_bits: int
+    delays: Mapping[str, int] | None = None
 
     @cached_property
     def tile_order(self) -> list[int]:
@@ -54,6 +56,18 @@ class Tilings:
     def steps(self) -> Column:
         """Steps of a tile."""
         return self.times.prod(axis=1)
+
+    @property
+    def step_cycles(self) -> Column:
+        """Cycles in which a PE begins the steps of a tile, as `hw.systolic.spec.ArraySpec` has them for the order in
+        which most results come in turns."""
+        adder = adder_cycles(self.kernel, self.delays)
+        return self.steps * -(-(adder + 1) // self.geometry.results.own) if adder else self.steps
+
+    @property
+    def form(self) -> Format:
+        """The arithmetic."""
+        return find_format("float" if self.kernel.floating else "integer")
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -73,12 +87,13 @@ class Tilings:
 
     @property
     def latency(self) -> Column:
-        """Cycles from the start of a step to its value, as `hw.systolic.compute.Compute` has them."""
+        """Cycles from the start of a step until its result, as `hw.systolic.compute.Compute.completion`."""
         geometry, kernel = self.geometry, self.kernel
         reading = _largest([0 * self.steps, *(stream.in_blocks for stream in geometry.operands if stream.interior)]) + 1
         levels = 0 if geometry.lanes_in_results else (self.shape.lanes - 1).bit_length()
         early = kernel.initial is not None and geometry.space == "none"
-        return reading + max(find_format("integer").schedule(operators(kernel))[-1].done + levels, int(early))
+        body = self.form.schedule(operators(kernel, self.delays))
+        return reading + max(body[-1].done + levels, int(early)) + adder_cycles(kernel, self.delays)
 
     @cached_property
     def cycles(self) -> Column:
@@ -89,12 +104,12 @@ class Tilings:
         loads = _total([0 * self.steps, *(o.memory_bytes for o in operands)]) // bytes_
         whole = _total([0 * self.steps, *(o.memory_bytes * (o.streams == 1) for o in operands)]) // bytes_
         parts = _total([0 * self.steps, *(o.memory_bytes // bytes_ // o.streams * (o.streams > 1) for o in operands)])
-        fill = FILL + np.maximum.reduce([whole + parts, loads - self.steps, *(np.where(
-            o.streams > 1, np.maximum(o.chain // o.streams, o.chain - self.steps), o.chain) + o.delay
+        fill = FILL + np.maximum.reduce([whole + parts, loads - self.step_cycles, *(np.where(
+            o.streams > 1, np.maximum(o.chain // o.streams, o.chain - self.step_cycles), o.chain) + o.delay
             for o in operands)])
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
-        left = leave - np.minimum(leave // results.own, self.steps // results.own) * (results.own - 1)
+        left = leave - np.minimum(leave // results.own, self.step_cycles // results.own) * (results.own - 1)
         drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left + results.delay
         even = _largest([0 * self.steps, *(o.memory_bytes for o in operands)]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(streams, leave)) + drain
@@ -113,14 +128,19 @@ class Tilings:
     def _stages(self, streams: Sequence[Operand | Extra]) -> list[tuple[Column, np.ndarray]]:
         """Of every class of tiles their number, and the cycles of steps, loads and chains of one: [3, tilings]."""
         nothing = 0 * self.steps
-        found = [(nothing + 1, np.stack([self.steps, nothing, nothing]))]
+        found = [(nothing + 1, np.stack([self.step_cycles, nothing, nothing]))]
         outer = nothing + 1
         for loop in range(len(self.tile_order)):
             load = _total([nothing, *(o.memory_bytes * (o.innermost >= loop) for o in streams)]) // (self.bus_bits // 8)
             chain = _largest([nothing, *(o.chain * (o.innermost >= loop) for o in streams)])
-            found.append((outer * (self.counts[:, loop] - 1), np.stack([self.steps, load, chain])))
+            found.append((outer * (self.counts[:, loop] - 1), np.stack([self.step_cycles, load, chain])))
             outer = outer * self.counts[:, loop]
         return found
+
+
+def _number(value: Expr) -> Int | Float:
+    assert isinstance(value.type, Int | Float)
+    return value.type
 
 
 def _total(columns: Iterable[np.ndarray]) -> np.ndarray:
@@ -184,8 +204,8 @@ class Stream:
         self.chain = images * beats
         bus = tilings.bus_bits // 8
         self.memory_bytes = -(-(images * beats * self.pack * size) // bus) * bus
-        self.function = () if function is None else find_format("integer").schedule(
-            conversion(tilings.kernel, function, integer(function.type)).body)
+        self.function = () if function is None else tilings.form.schedule(
+            conversion(tilings.kernel, function, _number(function), tilings.delays).body)
 
     @property
     def delay(self) -> int:
@@ -241,7 +261,7 @@ class Results(Stream):
             self.row_pack = np.gcd(self.own, row_pack_limit(exits, bus, room))
         limit = extras_limit(kernel, elements)
         self.row_pack = np.minimum(self.row_pack, limit)
-        stored = None if kernel.finish is None else integer(kernel.finish.type).width
+        stored = None if kernel.finish is None else _number(kernel.finish).width
         super().__init__(tilings, kernel.type.width, elements, leaving, exits,
                          np.minimum(exits * self.row_pack, limit), stored, kernel.finish)
 

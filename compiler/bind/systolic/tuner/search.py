@@ -72,10 +72,14 @@ class Search:
 
     def _kernel(self) -> Kernel:
         try:
-            return recognise(self.program)
+            kernel = recognise(self.program)
         except (KernelError, SpaceTimeError) as problem:
             raise TunerError(f"the tuner searches arrays for reduction kernels, and program '{self.program.name}' is "
                              f"none: {problem}") from None
+        if kernel.floating:
+            raise TunerError(f"the tuner's model of LUTs knows integers, and program '{self.program.name}' computes "
+                             "with floating-point numbers; compile it without a budget: the compiler chooses by cycles")
+        return kernel
 
     def shapes(self, kernel: Kernel) -> list[Shape]:
         """Shapes within the budget, the most promising first."""

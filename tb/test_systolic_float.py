@@ -1,0 +1,168 @@
+"""Systolic arrays of floating-point processing elements: bit for bit the program's sums, in its order, with memory that
+stalls; steps that wait for the adder as long as predicted; what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_reference import call, compile_c
+from systolic_programs import scop
+
+from compiler.bind.registry import compile_program
+from compiler.bind.systolic.design import SystolicDesign
+from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.tuner.budget import TunerError, parse_budget
+from compiler.bind.systolic.tuner.record import Record
+from compiler.bind.systolic.tuner.search import Search
+from compiler.cli.input_files import random_inputs
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.floating import same
+from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.sim.simulate import StallProfile
+
+PRODUCT = """
+void f(const {t} A[{i}][{k}], const {t} B[{k}][{j}], {t} C[{i}][{j}]) {{
+#pragma scop
+  for (int i = 0; i < {i}; i++)
+    for (int j = 0; j < {j}; j++) {{
+      {t} sum = 0;
+      for (int k = 0; k < {k}; k++)
+        sum += A[i][k] * B[k][j];
+      C[i][j] = sum;
+    }}
+#pragma endscop
+}}
+"""
+GEMM = """for (int i = 0; i < 4; i++) {
+    for (int j = 0; j < 5; j++) C[i][j] *= 1.5f;
+    for (int k = 0; k < 3; k++)
+      for (int j = 0; j < 5; j++) C[i][j] += 0.3f * A[i][k] * B[k][j];
+  }"""
+CNN = """for (int o = 0; o < 3; o++)
+    for (int h = 0; h < 2; h++)
+      for (int w = 0; w < 3; w++) {
+        float sum = B[o];
+        for (int i = 0; i < 2; i++)
+          for (int p = 0; p < 2; p++)
+            for (int q = 0; q < 2; q++) sum += X[i][h + p][w + q] * W[o][i][p][q];
+        Y[o][h][w] = sum > 0 ? sum : 0;
+      }"""
+MIXED = """for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 4; j++) {
+      float sum = -0.0f;
+      for (int k = 0; k < 3; k++) sum -= (float)A[i][k] * (float)B[k][j];
+      C[i][j] = sum;
+    }"""
+
+
+def product(i: int, j: int, k: int, kind: str = "float") -> Program:
+    return parse_scop(PRODUCT.format(i=i, j=j, k=k, t=kind))
+
+
+def gemm() -> Program:
+    return scop(GEMM, "float C[4][5], const float A[4][3], const float B[3][5]")
+
+
+def convolution() -> Program:
+    return scop(CNN, "const float X[2][3][4], const float W[3][2][2][2], const float B[3], float Y[3][2][3]")
+
+
+def mixed() -> Program:
+    return scop(MIXED, "const _Float16 A[3][3], const __bf16 B[3][4], float C[3][4]")
+
+
+def compiled(program: Program, **options: object) -> SystolicDesign:
+    design = compile_program(program, "systolic", **options)
+    assert isinstance(design, SystolicDesign)
+    return design
+
+
+def special_inputs(program: Program, seed: int) -> dict[str, np.ndarray]:
+    """Random numbers, among them zeros of both signs, and infinities that padding with zeros would turn into none."""
+    random, found = np.random.default_rng(seed), random_inputs(program, seed)
+    for values in found.values():
+        chosen = random.random(values.shape)
+        values[chosen < 0.15] = -0.0
+        values[(chosen > 0.15) & (chosen < 0.25)] = 0.0
+        values[chosen > 0.97] = np.inf
+    return found
+
+
+def right(design: SystolicDesign, simulator: str, seed: int = 1, stall: float = 0.0) -> Mapping[str, np.ndarray]:
+    """The inputs of a run that is bit-exact and, without stalls, as long as predicted."""
+    inputs = special_inputs(design.program, seed)
+    run = design.simulate(inputs, simulator, seed=seed, stall=StallProfile.uniform(stall) if stall else None)
+    for name, values in interpret(design.program, inputs).items():
+        assert same(run.outputs[name], values), name
+    if not stall:
+        assert abs(design.predicted_start_to_done - run.cycles) <= 0.05 * run.cycles
+    return inputs
+
+
+def test_a_product_is_that_of_the_program_for_several_sizes() -> None:
+    """Steps wait for the adder; the last tile of k is padded; one build runs two sizes on each simulator."""
+    design = compiled(product(4, 6, 5), space="i,j", array="2x2", time="i:2,j:2,k:2", simd="off")
+    assert design.plan.spec.interval == 4 and design.choices["cycles per step"] == "4"
+    larger = design.for_sizes(product(5, 3, 8))
+    for simulator in ("icarus", "verilator"):
+        right(design, simulator)
+        right(larger, simulator, seed=2, stall=0.3)
+
+
+def test_gcc_computes_the_same(tmp_path: Path) -> None:
+    source = PRODUCT.format(i=3, j=5, k=7, t="float")
+    design = compiled(parse_scop(source), space="j", array="2", simd="off", latency="add:4,mul:3")
+    assert design.plan.spec.interval == 1
+    inputs = right(design, "icarus")
+    run = design.simulate(inputs, "icarus", stall=StallProfile.uniform(0.3))
+    expected = np.empty((3, 5), np.float32)
+    call(compile_c(tmp_path, {"f": source}), "f", [*map(np.ascontiguousarray, inputs.values()), expected])
+    assert same(run.outputs["C"], expected)
+
+
+@pytest.mark.parametrize(("program", "options"), [
+    (product(3, 4, 3, "__bf16"), {"space": "i", "simd": "j:2", "latency": "add:5"}),
+    (product(3, 4, 3, "_Float16"), {"space": "i,j", "array": "2x2", "order": "k,i,j"}),
+    (gemm(), {"array": "2x2"}), (convolution(), {"space": "o,w", "array": "2x2"}), (mixed(), {"array": "2x2"}),
+], ids=("bfloat16", "float16", "gemm", "convolution", "mixed"))
+def test_formats_and_kernels(program: Program, options: dict[str, str]) -> None:
+    """Starts from elements, functions of finished sums, factors, differences; outputs in lanes."""
+    right(compiled(program, **options), "icarus", seed=3)
+
+
+def test_tiles_are_chosen_in_which_no_step_waits() -> None:
+    """As many outputs in turn as the adder takes cycles, where the program has them."""
+    design = compiled(product(16, 16, 8))
+    assert design.plan.spec.interval == 1 and design.plan.spec.result.words > design.plan.spec.result.latency
+    assert design.arrays == (("i",), ("j",), ("i", "j"))
+
+
+@pytest.mark.parametrize(("program", "options", "message"), [
+    (product(4, 4, 4), {"space": "i,k"}, "statement 'S1' (scop.c:8): 'k' as a space loop would add floating-point "
+     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off"),
+    (product(4, 4, 4), {"simd": "k:2"}, "statement 'S1' (scop.c:8): 'k' as a loop in lanes would add floating-point "
+     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off"),
+    (convolution(), {"time": "p:2,q:1"}, "statement 'S1' (scop.c:10): these tiles and this order would add "
+     "floating-point numbers in another order than the program, which rounds otherwise; keep i, p, q in this order, "
+     "and cut only the first of them that has several steps into tiles"),
+])
+def test_other_orders_of_terms_are_refused(program: Program, options: dict[str, str], message: str) -> None:
+    with pytest.raises(MappingError) as error:
+        compiled(program, **options)
+    assert str(error.value) == message
+
+
+def test_other_floating_point_programs_are_refused() -> None:
+    sweep = scop("for (int i = 1; i < 9; i++) x[i] = x[i - 1] * 0.5f + x[i];", "float x[9]")
+    with pytest.raises(MappingError, match="in reduction kernels of products and sums; with others: dataflow"):
+        compiled(sweep)
+    backwards = scop("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 3; k >= 0; k--) y[i] += a[i][k]; }",
+                     "const float a[4][4], float y[4]")
+    right(compiled(backwards), "icarus")
+    search = Search(product(4, 4, 4), parse_budget("multipliers=8"))
+    with pytest.raises(TunerError, match="the tuner's model of LUTs knows integers"):
+        search.run(Record(None, search.key))
