@@ -11,6 +11,7 @@ from board_link_bench import simulated_board
 import compiler
 from compiler.bind.design import Design
 from compiler.cli.input_files import random_inputs
+from compiler.cli.main import main
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from hw.designs.registry import load_design
@@ -69,3 +70,16 @@ def test_another_bitstream_is_an_error(tmp_path: Path) -> None:
             board.simulate(random_inputs(other.program, 1))
     with pytest.raises(LinkError, match="cannot open /dev/nothing: "):
         other.on_board("/dev/nothing")
+
+
+def test_loops_of_an_application_run_on_a_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In place of a simulation, with the host's part here."""
+    source = tmp_path / "p.sc"
+    source.write_text("uint16 main (uint8 A[66], uint8 n) {\n"
+                      "uint16 s = for a in A return (sum ((uint16)(a ^ n)));\n} return (s / 3);")
+    command = [str(source), "--target", "fpga", "--random", "1", "--passes", "all"]
+    assert main([*command, "--simulator", "none", "--directory", str(tmp_path)]) == 0
+    (folder,) = [path.parent for path in tmp_path.glob("*/manifest.json")]
+    with simulated_board(load_design(str(folder), None, None), "icarus", tmp_path) as port:
+        assert main([*command, "--port", port, "--answer-seconds", str(PATIENCE)]) == 0
+    assert f"the whole application (board at {port})" in " ".join(capsys.readouterr().out.split())

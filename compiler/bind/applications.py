@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from compiler.frontend.sac.programs import Application, Execute, Group, group_lo
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
-__all__ = ["HARDWARE_PASSES", "Placed", "PlacedGroup", "place_application"]
+__all__ = ["HARDWARE_PASSES", "Placed", "PlacedGroup", "RunDesign", "in_rtl", "place_application"]
+
+RunDesign = Callable[[Design, Mapping[str, np.ndarray]], Run]
+"""Runs a design on inputs by name."""
 
 HARDWARE_PASSES = ("inline", "tables", "inline", "cycle", "predicate", "compact", "cycle", "lift")
 """Passes before loops become programs: those of the thesis' order but `block` and `stripmine`, whose larger windows
@@ -51,20 +54,32 @@ class Placed:
 
     def simulate(self, simulator: str = "verilator", **settings: Any) -> list[np.ndarray]:
         """The outputs of the main graph with every group in RTL; each group runs when what it takes is there."""
-        return run_application(self.application, [placed.group for placed in self.groups], self.inputs,
-                               self.execution(simulator, **settings))
+        return self.run(in_rtl(simulator, **settings))
 
-    def execution(self, simulator: str = "verilator", **settings: Any) -> Execute:
-        """What runs the program of a group on inputs by name, in RTL; `runs` has what it found."""
+    def run(self, run_design: RunDesign) -> list[np.ndarray]:
+        """The same where `run_design` runs the designs, which may be on a board."""
+        return run_application(self.application, [placed.group for placed in self.groups], self.inputs,
+                               self.execution(run_design))
+
+    def execution(self, run_design: RunDesign) -> Execute:
+        """What runs the program of a group on inputs by name; `runs` has what it found."""
         designs = {placed.group.program: placed.design for placed in self.groups}
 
         def execute(program: Program, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-            design: Any = designs[program]
-            run: Run = design.simulate(given, simulator, **settings)
+            run = run_design(designs[program], given)
             self.runs[program.name] = run
             return run.outputs
 
         return execute
+
+
+def in_rtl(simulator: str = "verilator", **settings: Any) -> RunDesign:
+    """What runs a design in RTL, with these settings of its `simulate`."""
+    def run(design: Design, given: Mapping[str, np.ndarray]) -> Run:
+        found: Run = cast(Any, design).simulate(given, simulator, **settings)
+        return found
+
+    return run
 
 
 def place_application(program: SacProgram, inputs: Sequence[np.ndarray], target: str, **options: Any) -> Placed:

@@ -147,8 +147,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if sac.suffix == ".sc":
         if options.ports:
             raise UsageError("--ports is for one design, and a SA-C application has several, with a host between them")
-        if options.port or options.program:
-            raise UsageError("--port runs one program on a board; a SA-C application has several, and its host between")
+        _check_place(options)
         return run_sac(sac, options, console)
     for name in ("fixed_extents", "loops", "ddcf", "dfg", "host_c", "ascii"):
         if getattr(options, name):
@@ -268,13 +267,10 @@ def _c_file(options: argparse.Namespace) -> str:
 
 def _check(options: argparse.Namespace) -> None:
     """What would be noticed only after everything else has been done."""
-    check_board_options(options)
+    _check_place(options)
     for name in ("random", "stall_seed", "seed"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: a seed is 0 or a positive number")
-    for name, value in (("--waves", options.waves), ("--stall-seed", options.stall_seed is not None)):
-        if options.port and value:
-            raise UsageError(f"{name} is for simulations; --port runs a board")
     if (options.port or options.program) and options.ports:
         raise UsageError("--ports changes what a board is made of, and --port runs one as it is: leave out one of them")
     if options.simulator == "none":
@@ -283,6 +279,14 @@ def _check(options: argparse.Namespace) -> None:
         for name, value in wanted.items():
             if value:
                 raise UsageError(f"{name} needs a simulation, and --simulator none asks for none")
+
+
+def _check_place(options: argparse.Namespace) -> None:
+    """Options that are about boards, and about simulations alone."""
+    check_board_options(options)
+    for name, value in (("--waves", options.waves), ("--stall-seed", options.stall_seed is not None)):
+        if options.port and value:
+            raise UsageError(f"{name} is for simulations; --port runs a board")
 
 
 def _equal(run: Run, reference: dict[str, np.ndarray]) -> bool:

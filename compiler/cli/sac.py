@@ -36,7 +36,7 @@ _OTHERS = ("sizes", "include", "list", "time_passes")
 """Options that mean nothing for programs of SA-C."""
 
 _HARDWARE = ("memory", "array", "hardware", "lanes", "fusion_level", "tile_depth", "half_words", "memory_latency",
-             "memory_bursts", "seed", "option", "stall_seed", "directory", "waves", "explain")
+             "memory_bursts", "seed", "option", "stall_seed", "directory", "waves", "explain", "port", "program")
 """Options that mean nothing for programs that run on the host."""
 
 _NOT_ON_WINDOWS = (*(name for name in _HARDWARE if name not in ("option", "explain")), "report", "loops", "ddcf", "dfg",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from compiler.bind.application_forms import ChosenForm
-from compiler.bind.applications import Placed, PlacedGroup, place_application
+from compiler.bind.applications import Placed, PlacedGroup, RunDesign, in_rtl, place_application
+from compiler.bind.design import Design, Run
 from compiler.bind.host_process import run_driver, write_driver
 from compiler.bind.registry import target
+from compiler.cli.board import program_design, run_on_board
 from compiler.cli.settings import UsageError, simulation_settings, target_options
 from compiler.frontend.sac import SacProgram
 from compiler.frontend.sac.ddcf import interpret
@@ -56,19 +58,19 @@ def run_on_hardware(written: SacProgram, program: SacProgram | Placed, inputs: S
             program, inputs, options.target, **hardware_options(options))
     reference = interpret(written.module, written.main.name, inputs)
     results, equal = placed.expected, True
-    if options.simulator != "none":
-        settings = [simulation_settings(options, group.design) for group in placed.groups]
-        with console.status(f"simulating {written.name} ({options.simulator}; the first run builds)"):
-            results = placed.simulate(options.simulator, **(settings[0] if settings else {}))
+    run_design, place = _runner(placed, options, console)
+    if run_design is not None:
+        with console.status(f"running {written.name} ({place})"):
+            results = placed.run(run_design)
     if placed.groups:
         console.print(_loops(placed, options.target))
     for line in _reasons(placed):
         console.print(Text(line), soft_wrap=True)
-    if options.simulator != "none":
+    if run_design is not None:
         equal = _same(results, reference)
-        checks = _checks(written, placed, results, reference, options.simulator)
+        checks = _checks(written, placed, results, reference, place)
         if options.host_c:
-            equal = _driver_checks(checks, placed, reference, options) and equal
+            equal = _driver_checks(checks, placed, reference, run_design) and equal
         console.print(checks)
     if options.host_c:
         options.host_c.parent.mkdir(parents=True, exist_ok=True)
@@ -79,9 +81,42 @@ def run_on_hardware(written: SacProgram, program: SacProgram | Placed, inputs: S
     return results, equal
 
 
+def _runner(placed: Placed, options: argparse.Namespace, console: Console) -> tuple[RunDesign | None, str]:
+    """What runs designs, None if nothing does, and where. Raises `UsageError`."""
+    if options.port:
+        if len(placed.groups) > 1 and not options.program:
+            raise UsageError(f"--port: {len(placed.groups)} designs take turns, and a board holds one: add --board "
+                             "NAME --program, which loads each before it runs")
+        return _OnBoard(options, console), f"board at {options.port}"
+    if options.program and len(placed.groups) != 1:
+        raise UsageError(f"--program: {len(placed.groups)} designs take turns, and a board holds one: add --port "
+                         "DEVICE, so that each is loaded before it runs")
+    if options.program:
+        program_design(options, placed.groups[0].design, None, console)
+    if options.program or options.simulator == "none":
+        return None, ""
+    settings = [simulation_settings(options, group.design) for group in placed.groups]
+    return in_rtl(options.simulator, **(settings[0] if settings else {})), options.simulator
+
+
+class _OnBoard:
+    """Runs designs on the board at the port; with ``--program`` it loads one unless it is the one that was loaded
+    last."""
+
+    def __init__(self, options: argparse.Namespace, console: Console) -> None:
+        self.options, self.console = options, console
+        self.loaded: Design | None = None
+
+    def __call__(self, design: Design, given: Mapping[str, np.ndarray]) -> Run:
+        if self.options.program and design is not self.loaded:
+            program_design(self.options, design, None, self.console)
+            self.loaded = design
+        return run_on_board(self.options, design, given)
+
+
 def _loops(placed: Placed, target_name: str) -> Table:
     program = placed.application.program
-    table = Table("loop", "runs on", "iterations", "cycles, predicted", "simulated", "least",
+    table = Table("loop", "runs on", "iterations", "cycles, predicted", "found", "least",
                   title=Text(f"{program.name} on {target(target_name).PLACE} and the host"))
     for number, group in enumerate(placed.groups, 1):
         run = placed.runs.get(group.group.program.name)
@@ -108,9 +143,9 @@ def _iterations(placed: Placed, group: PlacedGroup) -> str:
 
 
 def _checks(written: SacProgram, placed: Placed, results: Sequence[np.ndarray], reference: Sequence[np.ndarray],
-            simulator: str) -> Table:
+            place: str) -> Table:
     """What the run took, and what its results equal."""
-    table = Table(title=Text(f"{written.name}: the whole application ({simulator})"), show_header=False)
+    table = Table(title=Text(f"{written.name}: the whole application ({place})"), show_header=False)
     runs, designs = placed.runs.values(), [group.design for group in placed.groups]
     rows = [("designs that ran", str(len(runs))),
             ("clock cycles, start to done, of all", str(sum(run.wall_cycles for run in runs))),
@@ -124,11 +159,11 @@ def _checks(written: SacProgram, placed: Placed, results: Sequence[np.ndarray], 
     return table
 
 
-def _driver_checks(table: Table, placed: Placed, reference: Sequence[np.ndarray], options: argparse.Namespace) -> bool:
-    """Rows about the driver in C, with its loops in RTL again; whether its results are the interpreter's."""
+def _driver_checks(table: Table, placed: Placed, reference: Sequence[np.ndarray], run_design: RunDesign) -> bool:
+    """Rows about the driver in C, with its loops run again; whether its results are the interpreter's."""
     with TemporaryDirectory() as folder:
         run = run_driver(placed.application, [group.group for group in placed.groups], placed.inputs,
-                         placed.execution(options.simulator), Path(folder))
+                         placed.execution(run_design), Path(folder))
     equal = _same(run.outputs, reference)
     table.add_row("configurations that the driver in C loaded", str(len(run.configurations)))
     table.add_row("starts of loops by it", str(len(run.starts)))
