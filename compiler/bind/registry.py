@@ -54,7 +54,7 @@ def target(name: str) -> Any:
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
-    has `FLOATING`, accesses at places that depend on data if it has `MEMORIES` or if its `memory_refusal` names none,
+    has `FLOATING`, or those that its `taken_floats` says of the options, accesses at places that depend on data if it has `MEMORIES` or if its `memory_refusal` names none,
     assertions if `TRAPS` is not False), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
@@ -71,7 +71,7 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
         if getattr(module, "DISTINCT_NAMES", True):
             program = rename_clashing_statements(program)
         if not getattr(module, "FLOATING", False):
-            _check_integers(program, target_name)
+            _check_floats(program, target_name, module.Options(**given))
         if not (getattr(module, "MEMORIES", False) and getattr(module, "TRAPS", True)):
             program = without_assertions(program)
         if not getattr(module, "MEMORIES", False):
@@ -132,16 +132,20 @@ def _options(module: Any, target_name: str, options: dict[str, Any]) -> dict[str
     return options
 
 
-def _check_integers(program: Program, target_name: str) -> None:
-    """Raise `TargetError` for the first statement with floating-point numbers."""
+def _check_floats(program: Program, target_name: str, options: Any) -> None:
+    """Raise `TargetError` for the first statement with floating-point numbers that the target does not take."""
+    module = target(target_name)
+    taken = module.taken_floats(options) if hasattr(module, "taken_floats") else ()
     for statement in program.statements:
         types = [node.type for node in postorder(statement.value)]
         types += [program.array(access.array).type for access in statement.reads]
-        floats = [type for type in types if isinstance(type, Float)]
+        floats = [type for type in types if isinstance(type, Float) and type not in taken]
         if floats:
             able = ", ".join(name for name in TARGETS if getattr(target(name), "FLOATING", False))
-            raise TargetError(f"{statement.label()} computes with {floats[0]}: target {target_name} has integers only; "
-                              f"with floating-point numbers: {able}")
+            have = " and ".join(["integers", *map(str, taken)])
+            hint = getattr(module, "OPTIONAL_FLOATS", {}).get(floats[0], "")
+            raise TargetError(f"{statement.label()} computes with {floats[0]}: target {target_name} has {have} only; "
+                              f"with floating-point numbers: {able}{'; ' * bool(hint)}{hint}")
 
 
 def _check_accesses(program: Program, target_name: str) -> None:

@@ -183,9 +183,11 @@ def _check_time(physical: Physical, spec: FabricSpec, edge: Edge, registers: int
             raise PhysicalError(f"{edge.sink} delays by {delay}, an input stage by 0 to {spec.delay_depth - 1}")
     # At the core: track, then the register of the input stage (or IO stage), then the extra delay.
     arrival = times[edge.source] + registers + 1 + delay - edge.distance
-    if isinstance(nodes[edge.sink.node], PeNode):
+    if isinstance(node := nodes[edge.sink.node], PeNode):
+        # What its operation takes beyond the input stage, by the array's specification.
+        result = arrival + spec.pe.latency(node.config.op) - 1
         for pin, time in times.items():
-            if pin.node == edge.sink.node and time != arrival + 1:
+            if pin.node == edge.sink.node and time != result:
                 raise PhysicalError(f"{edge} arrives at {arrival}, the result {pin} is due at {time}")
     elif times.get(edge.sink) != arrival:
         raise PhysicalError(f"{edge} arrives at {arrival}, expected at {times.get(edge.sink)}")

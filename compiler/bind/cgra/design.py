@@ -25,7 +25,7 @@ from compiler.bind.cgra.validate import ValidationReport, validate
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.host_interface import host_arrays, register_writes
 from compiler.bind.partition_areas import MemoryFormat, kept_lines, partition_areas
-from compiler.ir.evaluate import integer
+from compiler.ir.evaluate import word_type
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.passes.arrays.partition import Partition
@@ -257,7 +257,7 @@ class CgraDesign(Design):
         """See `Design`."""
         registers = control_registers(self.spec)
         form = MemoryFormat(self.layout.addresses, lambda _: ELEMENT_BYTES,
-                            lambda array: f"{'' if integer(array.type).signed else 'u'}int{8 * ELEMENT_BYTES}_t",
+                            lambda array: f"{'' if word_type(array.type).signed else 'u'}int{8 * ELEMENT_BYTES}_t",
                             lambda _, data: element_bytes(data))
         found = partition_areas(self.program, self.parts, form)
         return HostInterface(

@@ -3,7 +3,8 @@
 Words on the array are 16 bits wide. A narrower integer is held zero- or sign-extended, and a unit that could leave its
 range is followed by one that wraps it. Arithmetic of 32 bits is done on pairs of words
 (`compiler.bind.cgra.legalize_integers`); of products of any width 16 bits can be kept (``mul``, ``mul_mid``,
-``mul_high``). Everything else is an error that names the statement, its line and the reason. Liu 2023, section 5.7; the
+``mul_high``). bfloat16 numbers are words on elements that have operations on them
+(`compiler.bind.cgra.legalize_floats`); a product that only a sum takes and the sum are one operation. Everything else is an error that names the statement, its line and the reason. Liu 2023, section 5.7; the
 operation table is `hw.ops`.
 """
 
@@ -14,6 +15,13 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from math import prod, sqrt
 
+from compiler.bind.cgra.legalize_floats import (
+    FLOAT_OPERATIONS,
+    MASKS,
+    has_floats,
+    legalize_floats,
+    without_operation,
+)
 from compiler.bind.cgra.legalize_integers import fits, legalize_integers
 from compiler.bind.cgra.netlist import Edge, MemNode, PeNode, Pin, SkewBound
 from compiler.bind.cgra.operands import Constant, Operand, Signal
@@ -23,15 +31,17 @@ from compiler.bind.sums import MASK, WIDTH, flatten_sum
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, children, postorder
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Statement
-from compiler.ir.types import BIT, Int, Type
+from compiler.ir.types import BFLOAT16, BIT, Float, Int, Type
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import DIVISIONS, OPERATIONS, Kind
-from hw.pe.config import PeConfig
+from hw.pe.bfloat16 import BFLOAT16_OPERATIONS
+from hw.pe.config import PeConfig, PeSpec
 
 __all__ = ["CoverError", "ExpressionSelector"]
 
 _OVERFLOWING = {"add", "sub", "mul", "mad", "shl", "abs", "absd", "adc", "sbb"}
+_TABLE = OPERATIONS | BFLOAT16_OPERATIONS
 _LINEAR = {"add", "sub", "mul", "mad"}
 _CYCLES_PER_TERM, _NOTICEABLE = 2.5, 1 / 1200
 """About how long a term of a sum takes with the way to it, and the part of a program's cycles that is worth a few
@@ -51,17 +61,19 @@ class ExpressionSelector:
     `reads` are the operands that the statement's reads deliver; a value in one of the pins `carried`, which carry what
     the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written.
     `cycles`: how long the program runs; where this shortens it noticeably, a long sum becomes a sum of shorter ones,
-    for a few more units. None: it never does. After `result` has been called, `pes`, `roms` (each with its table or
+    for a few more units. None: it never does. `pe`: the processing elements. After `result` has been called, `pes`, `roms` (each with its table or
     memory) and `edges` hold what it took.
     """
 
     def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec,
-                 carried: Collection[Pin] = (), cycles: int | None = None) -> None:
+                 carried: Collection[Pin] = (), cycles: int | None = None,
+                 pe: PeSpec = PeSpec()) -> None:
         self.statement = statement
         self.carried = carried
         self.cycles = cycles
         self.reads = reads
         self.mem = mem
+        self.pe = pe
         self.pes: list[PeNode] = []
         self.roms: dict[str, tuple[MemNode, str]] = {}
         self.edges: list[Edge] = []
@@ -76,7 +88,7 @@ class ExpressionSelector:
         Raises `CoverError`, which names the statement, its line and the reason.
         """
         try:
-            value = interned(without_dividers(legalize_integers(self.statement.value), WIDTH))
+            value = interned(without_dividers(self._legal(self.statement.value), WIDTH))
             for node in postorder(value):
                 self._uses.update({id(child) for child in children(node)})
                 if isinstance(node, Apply) and node.op in DIVISIONS and isinstance(node.type, Int):
@@ -91,6 +103,10 @@ class ExpressionSelector:
             operand = self._emit("pass", [operand], signed=False)
         self.pes, self.edges = without_unused(self.pes, self.edges, operand.pin)
         return operand
+
+    @staticmethod
+    def _legal(value: Expr) -> Expr:
+        return legalize_floats(value) if has_floats(value) else legalize_integers(value)
 
     def _fail(self, reason: str) -> CoverError:
         return CoverError(f"{self.statement}: {reason}")
@@ -127,8 +143,16 @@ class ExpressionSelector:
                              "differences, products, comparisons, and divisions and shifts by constants")
         return type_
 
+    def _is_float(self, type_: Type) -> bool:
+        """Whether a type is that of floating-point numbers that the elements have."""
+        if isinstance(type_, Float) and not (self.pe.bfloat16 and type_ == BFLOAT16):
+            raise self._fail(f"computes with {type_}; the array has integer operations")
+        return isinstance(type_, Float)
+
     def _as_stored(self, signal: Signal, type_: Type) -> Operand:
         """A value out of a memory, which holds words, also for bits."""
+        if self._is_float(type_):
+            return signal
         if self._integer(type_) == BIT:
             return self._unit("ne", [signal, Constant(0)], signed=False)
         return signal
@@ -136,6 +160,13 @@ class ExpressionSelector:
     # Conversions.
 
     def _cast(self, arg: Expr, type_: Type) -> Operand:
+        given, wanted = self._is_float(arg.type), self._is_float(type_)
+        if given and wanted:
+            return self._cover(arg)
+        if wanted:
+            return self._unit("itof", [self._word(arg)], self._integer(arg.type).signed)
+        if given:
+            return self._whole(arg, self._integer(type_))
         target = self._integer(type_)
         kept = self._kept_product(arg) if target != BIT else None
         if kept is not None:
@@ -148,6 +179,13 @@ class ExpressionSelector:
         if target.minimum <= source.minimum and source.maximum <= target.maximum:
             return operand
         return self._wrap(operand, target)
+
+    def _whole(self, arg: Expr, type_: Int) -> Operand:
+        """A number rounded towards zero to an integer."""
+        word = self._unit("ftoi", [self._cover(arg)], signed=False)
+        if type_ != BIT:
+            return self._wrap(word, type_)
+        return self._unit("ne", [self._unit("and", [word, Constant(1)], signed=False), Constant(0)], signed=False)
 
     def _wrap(self, operand: Operand, type_: Int) -> Operand:
         """Bring a 16-bit pattern into the range of a narrower type."""
@@ -200,6 +238,8 @@ class ExpressionSelector:
             table = expr.args[0]
             assert isinstance(table, Const)
             return self._lut(table.value, [self._cover(a) for a in expr.args[1:]])
+        if any([self._is_float(arg.type) for arg in expr.args]):
+            return self._float_operation(expr)
         if expr.op not in OPERATIONS:
             raise self._fail(f"processing elements have no operation '{expr.op}'")
         word_type = next(self._integer(a.type) for a in expr.args if a.type != BIT or len(expr.args) == 1)
@@ -211,6 +251,29 @@ class ExpressionSelector:
             return self._narrow_carry(expr, word_type)
         operand = self._unit(expr.op, [self._cover(a) for a in expr.args], word_type.signed)
         return self._wrap(operand, word_type) if expr.op in _OVERFLOWING else operand
+
+    def _float_operation(self, expr: Apply) -> Operand:
+        """An operation on floating-point numbers, in the program's order."""
+        if expr.op in MASKS:
+            op, mask = MASKS[expr.op]
+            return self._unit(op, [self._cover(expr.args[0]), Constant(mask)], signed=False)
+        if expr.op not in FLOAT_OPERATIONS:
+            raise self._fail(without_operation(expr.op))
+        if expr.op == "add":
+            for product, other in (expr.args, expr.args[::-1]):
+                if (fused := self._multiplied_and_added(product, other)) is not None:
+                    return fused
+        return self._unit(FLOAT_OPERATIONS[expr.op], [self._cover(arg) for arg in expr.args], signed=False)
+
+    def _multiplied_and_added(self, product: Expr, other: Expr) -> Operand | None:
+        """A product that nothing else takes and a sum in one unit; none where `other` comes back soon, since its way
+        through the unit would be that of the product."""
+        if not isinstance(product, Apply) or product.op != "mul" or self._uses[id(product)] > 1:
+            return None
+        summand = self._cover(other)
+        if isinstance(summand, Signal) and (summand.recurrence_critical or summand.pin in self.carried):
+            return None
+        return self._unit("fmad", [*map(self._cover, product.args), summand], signed=False)
 
     def _narrow_product(self, expr: Apply, type_: Int) -> Operand:
         """Upper bits of a product of narrow words; only up to 8 bits is the whole product one word."""
@@ -245,7 +308,7 @@ class ExpressionSelector:
 
     @staticmethod
     def _constant_result(op: str, operands: list[Constant], signed: bool) -> Constant:
-        entry = OPERATIONS[op]
+        entry = _TABLE[op]
         word = Int(WIDTH, signed)
         values = [word.wrap(o.value) if o.kind is Kind.WORD else o.value for o in operands]
         return Constant(int(entry.evaluate(WIDTH, *values)) & (MASK if entry.result is Kind.WORD else 1), entry.result)
@@ -267,7 +330,7 @@ class ExpressionSelector:
                 rank = max(rank, operand.units)
         words, bits = constants[Kind.WORD], constants[Kind.BIT]
         config = PeConfig(op, signed, (words[0], words[1], words[2]), (bits[0], bits[1], bits[2]), table)
-        self.pes.append(PeNode(name, config))
+        self.pes.append(PeNode(name, config, self.pe.latency(op)))
         return Signal(Pin(name, config.output), config.operation.result, 0, rank + 1)
 
     # Sums of products.

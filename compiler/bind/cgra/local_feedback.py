@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin
 from hw.ops import Kind
+from hw.pe.bfloat16 import BFLOAT16_OPERATIONS
 from hw.pe.config import COUNT, FACTORS, PRODUCTS, RESTART, PeConfig
 
 __all__ = ["LocalFeedback", "fold_feedback", "operand_pin", "result_pin"]
@@ -127,7 +128,7 @@ class _Folding:
 
 
 def _can_feed_back(config: PeConfig) -> bool:
-    return config.op != COUNT.name and config.operation.result is Kind.WORD and config.feedback is None
+    return config.op not in (COUNT.name, *BFLOAT16_OPERATIONS) and config.operation.result is Kind.WORD and config.feedback is None
 
 
 def _operands(config: PeConfig) -> range:

@@ -30,13 +30,13 @@ from compiler.bind.cgra.operands import Operand, Signal
 from compiler.bind.cgra.predicate_tables import PredicateTable, control_pattern, control_table
 from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Array, Program, Statement
-from compiler.ir.types import Int
+from compiler.ir.types import BFLOAT16, Int
 from compiler.sched.static.reservation import feedback
 from compiler.sched.static.schedule import Schedule
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
-from hw.pe.config import PeConfig
+from hw.pe.config import PeConfig, PeSpec
 
 __all__ = ["Application", "ApplicationError", "map_program"]
 
@@ -124,6 +124,7 @@ class _Builder:
     allocator: MemoryAllocator
     shared: SharedUnits
     cycles: int | None
+    pe: PeSpec
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     taps: dict[str, list[TapGroup]] = field(default_factory=dict)
@@ -206,7 +207,8 @@ class _Builder:
         carried = {operand.pin for k, operand in enumerate(operands)
                    if any(d.key in self.carried for d in self.sources.get((statement.name, k), ()))}
         alone = self.shared.group(statement.name) is None
-        coverer = ExpressionSelector(statement, operands, self.mem, carried, self.cycles if alone else None)
+        coverer = ExpressionSelector(statement, operands, self.mem, carried, self.cycles if alone else None,
+                                     self.pe)
         self.results[statement.name] = coverer.result()
         self.units[statement.name] = len(coverer.pes)
         self.nodes.update((pe.name, pe) for pe in coverer.pes)
@@ -410,21 +412,22 @@ class _Builder:
 def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
                       counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
                       rings: bool = True, memories: Mapping[int, int] | None = None,
-                      balance_sums: bool = False) -> Application:
+                      balance_sums: bool = False, pe: PeSpec = PeSpec()) -> Application:
     """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart`, `rings` and
-    `memories` as in `MemoryAllocator`. `balance_sums`: sums may take more units for fewer cycles.
+    `memories` as in `MemoryAllocator`. `balance_sums`: sums may take more units for fewer cycles. `pe`: the processing
+    elements.
 
     Raises `CoverError`, `CapacityError`, `AccessPatternError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
     """
     staged, program = schedule.staged, schedule.staged.program
-    _check_arrays(program)
+    _check_arrays(program, pe)
     _check_tables(program, mem)
     buffers = {b.writer.statement: b for b in _word_buffers(schedule)}
     cycles = staged.tiles * schedule.period + _LATENCY
     allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings, memories)
     shares = SharedUnits(schedule, list(buffers.values()), allocator)
-    builder = _Builder(schedule, mem, allocator, shares, schedule.end if balance_sums else None)
+    builder = _Builder(schedule, mem, allocator, shares, schedule.end if balance_sums else None, pe)
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):
@@ -474,10 +477,12 @@ def _moved(signal: Signal, heads: Mapping[Pin, Signal]) -> Signal:
     return heads[signal.pin].delayed(signal.distance) if signal.pin in heads else signal
 
 
-def _check_arrays(program: Program) -> None:
+def _check_arrays(program: Program, pe: PeSpec) -> None:
     """Elements of the arrays that statements use must fit the words of the array of tiles."""
     used = {access.array for s in program.statements for access in (*s.reads, s.write)}
     for array in (array for array in program.arrays if array.name in used):
+        if pe.bfloat16 and array.type == BFLOAT16:
+            continue
         if not isinstance(array.type, Int) or array.type.width > 16:
             statement, reason = without_words(program) or (_user(program, array), "")
             raise ApplicationError(f"{statement.label()}: array {array.name} holds {array.type}"

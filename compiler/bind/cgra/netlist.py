@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from hw.errors import SluiceError
-from hw.pe.config import PeConfig
+from hw.pe.config import PE_LATENCY, PeConfig
 
 __all__ = ["Edge", "MemNode", "Netlist", "NetlistError", "Node", "PeNode", "Pin", "SkewBound", "StreamIn", "StreamOut"]
 
@@ -24,10 +24,12 @@ class NetlistError(SluiceError):
 
 @dataclass(frozen=True)
 class PeNode:
-    """One processing element. Pins: inputs word0..word2 and bit0..bit2, outputs word0 and bit0."""
+    """One processing element. Pins: inputs word0..word2 and bit0..bit2, outputs word0 and bit0. `latency`: cycles from
+    a track wire to its output, `PeSpec.latency` of its operation."""
 
     name: str
     config: PeConfig
+    latency: int = PE_LATENCY
 
 
 @dataclass(frozen=True)

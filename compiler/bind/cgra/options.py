@@ -27,7 +27,7 @@ class Options(MemoryOptions):
 
     memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port", "dual-port-pe" (addresses are computed
     by processing elements) or "buffet" (on an array with ready-valid tracks). counter: whether processing elements have
-    a counter operation for addresses. array: "ROWSxCOLUMNS". hardware: file that describes the array in place of these
+    a counter operation for addresses. bfloat16: whether they have the operations of `hw.pe.bfloat16`. array: "ROWSxCOLUMNS". hardware: file that describes the array in place of these
     (`hw.designs.hardware`). fusion_level: loops that producers and consumers share step by step, None for all (Liu
     2023, section 4.4). tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer,
     or for one tile that passes it in the order of memory, where that takes fewer steps. half_words: words in half a
@@ -44,6 +44,7 @@ class Options(MemoryOptions):
 
     memory: str = "pub"
     counter: bool = True
+    bfloat16: bool = False
     array: str = "8x8"
     fusion_level: int | None = None
     tile_depth: int | None = None
@@ -65,7 +66,7 @@ class Options(MemoryOptions):
         if not self.hardware:
             return self
         spec = self._described()
-        found = {"memory": spec.mem.kind, "counter": spec.pe.counter, "array": str(spec),
+        found = {"memory": spec.mem.kind, "counter": spec.pe.counter, "bfloat16": spec.pe.bfloat16, "array": str(spec),
                  "half_words": spec.glb.half_words}
         for name in found:
             if getattr(self, name) != getattr(Options(), name):
@@ -98,7 +99,8 @@ class Options(MemoryOptions):
         ports = 1 if self.memory == "dual-port-pe" else 2
         protocol = "ready-valid" if self.memory == "buffet" else "static"
         mem = replace(spec.mem, kind=self.memory, inputs=ports, outputs=ports)
-        spec = replace(spec, mem=mem, glb=glb, protocol=protocol)
+        pe = replace(spec.pe, bfloat16=self.bfloat16)
+        spec = replace(spec, mem=mem, glb=glb, protocol=protocol, pe=pe)
         if self.memory == "dual-port-pe":
             spec = replace(spec, pe=replace(spec.pe, counter=self.counter))
         check_global_buffer(spec)

@@ -223,7 +223,7 @@ class Stages:
         plan_bands(schedule, spec, LEAST_LINES[:1])  # whether the arrays fit is known before anything is placed
         with self._timed("map"):
             found = map_program(schedule, spec.mem, relaxation.sparse, relaxation.shared, spec.pe.counter, choice.apart,
-                                relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced)
+                                relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced, spec.pe)
             found.require_followed()
             return found
 

@@ -13,14 +13,24 @@ from compiler.bind.cgra.remedies import REMEDIED, with_remedy
 from compiler.bind.cgra.search_space import ArraySpace
 from compiler.bind.cgra.stages import Stages
 from compiler.ir.program import Program
+from compiler.ir.types import BFLOAT16, Float
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
 from compiler.sched.static.schedule import Schedule
 
-__all__ = ["PLACE", "Options", "compile_program", "memory_refusal", "schedule_of"]
+__all__ = ["OPTIONAL_FLOATS", "PLACE", "Options", "compile_program", "memory_refusal", "schedule_of", "taken_floats"]
 
 PLACE = "the array"
 """What results call the target."""
+
+
+OPTIONAL_FLOATS = {BFLOAT16: "bfloat16 also here, with the option bfloat16 (bfloat16=True, --option bfloat16=true)"}
+"""Floating-point numbers that an option adds, with what messages say of it."""
+
+
+def taken_floats(options: Options) -> tuple[Float, ...]:
+    """The floating-point numbers that the processing elements have."""
+    return (BFLOAT16,) if options.described().bfloat16 else ()
 
 
 def compile_program(program: Program, options: Options) -> CgraDesign:

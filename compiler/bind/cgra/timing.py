@@ -21,7 +21,7 @@ __all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "RecurrenceViol
 INPUT_STAGE = 1
 """Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
 PE_LATENCY = 2
-"""Cycles from a track wire to the output of a PE: input stage and result register."""
+"""Cycles from a track wire to the output of a PE that passes: input stage and result register."""
 MEMORY_START = 4
 """A memory output that nothing else bounds, as of a table, has its first fetch in cycle 0 at the earliest and is
 visible so many cycles later."""
@@ -64,7 +64,8 @@ class Bound:
 
 def latency(netlist: Netlist, edge: Edge) -> int:
     """Cycles from the last track wire of an edge to the sink's time, with no extra delay."""
-    return PE_LATENCY if isinstance(netlist.nodes[edge.sink.node], PeNode) else INPUT_STAGE
+    node = netlist.nodes[edge.sink.node]
+    return node.latency if isinstance(node, PeNode) else INPUT_STAGE
 
 
 @dataclass

@@ -15,8 +15,9 @@ import numpy as np
 
 from compiler.bind.buffers.counters import counted
 from compiler.bind.cgra.bands import WHOLE, WORD_BYTES, Bands, Box, choose_bands
+from compiler.ir.floating import decode, encode
 from compiler.ir.program import Array
-from compiler.ir.types import Int
+from compiler.ir.types import BFLOAT16, Float, Int
 from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.streams import Footprint, StreamError, row_major
 from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
@@ -55,12 +56,16 @@ def array_bytes(array: Array) -> int:
 
 
 def element_bytes(data: np.ndarray) -> bytes:
-    """An array as it lies in main memory: 16-bit little-endian elements in C order."""
-    return (np.asarray(data).astype(np.int64) & 0xFFFF).astype("<u2").tobytes()
+    """An array as it lies in main memory: 16-bit little-endian elements in C order, bits of bfloat16 numbers."""
+    words = np.asarray(data)
+    words = encode(BFLOAT16, words) if words.dtype.kind == "f" else words
+    return (words.astype(np.int64) & 0xFFFF).astype("<u2").tobytes()
 
 
 def array_from_bytes(array: Array, data: bytes) -> np.ndarray:
-    """Inverse of `element_bytes`: the array's values, as int64. Words hold narrower integers extended."""
+    """Inverse of `element_bytes`: the array's values, as int64 or float32. Words hold narrower integers extended."""
+    if isinstance(array.type, Float):
+        return decode(array.type, np.frombuffer(data, dtype="<u2")).reshape(array.shape)
     assert isinstance(array.type, Int)
     words = np.frombuffer(data, dtype="<i2" if array.type.signed else "<u2")
     return words.astype(np.int64).reshape(array.shape)

@@ -16,8 +16,8 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.points import all_points
-from compiler.bind.cgra.validate.datapath import PE_LATENCY, operation_evaluator
-from compiler.bind.cgra.validate.fabric import Arrival, Fabric, Origin
+from compiler.bind.cgra.validate.datapath import operation_evaluator
+from compiler.bind.cgra.validate.fabric import PE_LATENCY, Arrival, Fabric, Origin
 from compiler.bind.cgra.validate.memory_enumerated import Seen, last_write
 from compiler.sched.verify import ValidationError
 from hw.fabric.routing import CoreOutput

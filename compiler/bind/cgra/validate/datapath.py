@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.bind.cgra.validate.equivalent_reads import operand_types
-from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin, operand
+from compiler.bind.cgra.validate.fabric import Fabric, Origin, operand
 from compiler.bind.cgra.validate.operands import expected_values
 from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
@@ -22,7 +22,7 @@ from compiler.ir.types import Int
 from compiler.sched.verify import ValidationError, operand_vectors
 from hw.fabric.routing import CoreOutput, StreamSource
 from hw.memtile import AddressedConfig, DualPortConfig, PubConfig
-from hw.ops import OPERATIONS, Kind
+from hw.ops import Kind
 from hw.pe.config import PeConfig
 
 __all__ = ["Datapath", "Leaf", "operation_evaluator", "require_same_value", "require_tables"]
@@ -113,17 +113,17 @@ class Datapath:
         entry = config.operation
         if unit.port != config.output:
             raise self._fail(f"it takes {unit}, but '{config.op}' has its result at {config.output}")
-        count = {Kind.WORD: 0, Kind.BIT: 0}
+        count, before = {Kind.WORD: 0, Kind.BIT: 0}, lag + self.fabric.steps(config)
         operands = []
         for kind in entry.operands:
             index = count[kind]
             count[kind] += 1
             if kind is Kind.WORD and index == config.feedback:
-                operands.append(self._at(operand(unit, index), lag + PE_LATENCY)[0])
+                operands.append(self._at(operand(unit, index), before)[0])
                 continue
             constant = (config.constants if kind is Kind.WORD else config.bit_constants)[index]
             operands.append(_constant(constant) if constant is not None else
-                            self._operand(unit, f"{kind.value}{index}", lag + PE_LATENCY, kind))
+                            self._operand(unit, f"{kind.value}{index}", before, kind))
         return operation_evaluator(config, operands, self.fabric.spec.width), entry.result
 
     def _rom(self, unit: CoreOutput, config: PubConfig | DualPortConfig | AddressedConfig,
@@ -170,7 +170,7 @@ def operation_evaluator(config: PeConfig, operands: Sequence[Evaluator], width: 
         values = [operand(vectors) for operand in operands]
         read = [word.wrap(v) if kind is Kind.WORD else v
                 for v, kind in zip(values, config.operation.operands, strict=True)]
-        return np.asarray(OPERATIONS[config.op].evaluate(width, *table, *read)) & mask
+        return np.asarray(config.operation.evaluate(width, *table, *read)) & mask
 
     return evaluator
 

@@ -14,9 +14,10 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.cgra.validate.operands import expected_values
+from compiler.ir.evaluate import word_type
 from compiler.ir.expr import Iterator, postorder
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
 from compiler.sched.verify import Origins, operand_vectors, read_origins
 
 __all__ = ["operand_types", "same_origins", "same_values"]
@@ -39,11 +40,13 @@ def same_values(program: Program, origins: Mapping[int, Origins],
 
 
 def operand_types(program: Program, statement: Statement, classes: Mapping[int, int]) -> dict[int, Int]:
-    """For each class of reads the type that holds its values: the narrowest one, since the others are copies of it."""
+    """For each class of reads the type that holds its values, of floating-point numbers their bits: the narrowest
+    one, since the others are copies of it."""
     found: dict[int, Int] = {}
     for k, representative in classes.items():
         type_ = program.array(statement.reads[k].array).type
-        if isinstance(type_, Int):
+        if isinstance(type_, Int | Float):
+            type_ = word_type(type_)
             found[representative] = min(found.get(representative, type_), type_, key=lambda t: t.maximum - t.minimum)
     return found
 
@@ -77,7 +80,7 @@ def _copied(program: Program, statement: Statement, passed: frozenset[str]) -> O
 def _in_words(program: Program, statement: Statement) -> bool:
     """Whether a statement computes words from words alone."""
     types = [program.array(access.array).type for access in (*statement.reads, statement.write)]
-    return all(isinstance(t, Int) and t.width <= _WORD.bit_length() for t in types) and not any(
+    return all(isinstance(t, Int | Float) and t.width <= _WORD.bit_length() for t in types) and not any(
         isinstance(node, Iterator) for node in postorder(statement.value))
 
 

@@ -30,7 +30,7 @@ __all__ = ["PE_LATENCY", "Arrival", "Fabric", "Origin", "operand"]
 Origin = CoreOutput | StreamSource
 
 PE_LATENCY = 1
-"""Cycles from the operands of a processing element to its result."""
+"""Cycles from the operands of a processing element to its result, without arithmetic on floating-point numbers."""
 
 
 def operand(unit: CoreOutput, number: int | None) -> CoreOutput:
@@ -68,6 +68,10 @@ class Fabric:
         network = Network.BIT if port in bits else Network.WORD
         origin, hops = self._walk(row, column, network, tile.connections[port], what)
         return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
+
+    def steps(self, config: PeConfig) -> int:
+        """Cycles from the operands of an element to its result."""
+        return PE_LATENCY + self.spec.pe.latency(config.op) - self.spec.pe.latency("pass")
 
     def fed_back(self, origin: Origin) -> PeConfig | None:
         """The configuration of the element if `origin` is its operand that can be its own result, as the operation
