@@ -54,8 +54,8 @@ def target(name: str) -> Any:
 def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     """Compile `program` for a target. Raises `TargetError` for unknown options and for programs of a kind that the
     target does not take (it takes its `PROGRAMS`, or if it names none those of loop nests; floating-point numbers if it
-    has `FLOATING`, or those that its `taken_floats` says of the options, accesses at places that depend on data if it has `MEMORIES` or if its `memory_refusal` names none,
-    assertions if `TRAPS` is not False), and what it raises.
+    has `FLOATING`, or those that its `taken_floats` says of the options, accesses at places that depend on data if it
+    has `MEMORIES` or if its `memory_refusal` names none, assertions if `TRAPS` is not False), and what it raises.
 
     Option `hardware` names a file that describes the hardware (`hw.designs.hardware`), which names the target, too.
     """

@@ -10,7 +10,8 @@ from hw.lib.configuration import ConfigurationError, Field, Layout, Words
 from hw.ops import OPERATIONS, Kind, Operation
 from hw.pe.bfloat16 import BFLOAT16, BFLOAT16_OPERATIONS, LONGEST_STEP
 
-__all__ = ["COUNT", "FACTORS", "PE_FEATURE", "PE_LATENCY", "PRODUCTS", "RESTART", "PeConfig", "PeSpec", "pe_layout"]
+__all__ = ["COUNT", "DEFAULT_PE", "FACTORS", "PE_FEATURE", "PE_LATENCY", "PRODUCTS", "RESTART", "PeConfig", "PeSpec",
+           "pe_layout"]
 
 PE_FEATURE = 0
 """Feature of the configuration bus that holds a processing element's registers."""
@@ -73,6 +74,10 @@ class PeSpec:
         """Cycles from the operands of operation `op` at the inputs to its result at the output."""
         product = self.multiply_cycles if op in ("fmul", "fmad") else 0
         return PE_LATENCY + product + (self.add_cycles if op in ("fadd", "fsub", "fmad", "itof", "ftoi") else 0)
+
+
+DEFAULT_PE = PeSpec()
+"""Integers of 16 bits."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "schedule": ("pipelined", "pipelined", "sequential"),
         "sums": ("auto", "chain"),
         "passes": (*[""] * 9, _WORD_PASSES),
+        "bfloat16": (False, False, False, True),
     },
     "fpga": {
         "fusion_level": _LIMITED,
@@ -73,7 +74,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 
 _RTL: dict[str, dict[str, tuple[Any, ...]]] = {
-    "cgra": {"memory": ("pub",), "counter": (True,), "array": ("8x8",), "half_words": (32768,),
+    "cgra": {"bfloat16": (False,), "memory": ("pub",), "counter": (True,), "array": ("8x8",), "half_words": (32768,),
              "hardware": (_SMALL_ARRAY,)},
     "vector": {"lanes": (4, 4, 1), "scratchpad": (None,), "float32": (False,), "float_latency": (12,)},
 }
@@ -106,4 +107,7 @@ def _drawn(values: dict[str, tuple[Any, ...]], target: str, random: Random) -> d
 
 def _all(values: dict[str, tuple[Any, ...]], target: str, random: Random) -> dict[str, Any]:
     seed = {"seed": random.randrange(4)} if target == "cgra" else {}
-    return seed | {name: random.choice(choices) for name, choices in (values | _MEMORY).items()}
+    found = seed | {name: random.choice(choices) for name, choices in (values | _MEMORY).items()}
+    if found.get("memory") == "buffet":  # whose elements take integers only
+        found["bfloat16"] = False
+    return found

@@ -4,8 +4,8 @@ Words on the array are 16 bits wide. A narrower integer is held zero- or sign-ex
 range is followed by one that wraps it. Arithmetic of 32 bits is done on pairs of words
 (`compiler.bind.cgra.legalize_integers`); of products of any width 16 bits can be kept (``mul``, ``mul_mid``,
 ``mul_high``). bfloat16 numbers are words on elements that have operations on them
-(`compiler.bind.cgra.legalize_floats`); a product that only a sum takes and the sum are one operation. Everything else is an error that names the statement, its line and the reason. Liu 2023, section 5.7; the
-operation table is `hw.ops`.
+(`compiler.bind.cgra.legalize_floats`); a product that only a sum takes and the sum are one operation. Everything else
+is an error that names the statement, its line and the reason. Liu 2023, section 5.7; the operation table is `hw.ops`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import DIVISIONS, OPERATIONS, Kind
 from hw.pe.bfloat16 import BFLOAT16_OPERATIONS
-from hw.pe.config import PeConfig, PeSpec
+from hw.pe.config import DEFAULT_PE, PeConfig, PeSpec
 
 __all__ = ["CoverError", "ExpressionSelector"]
 
@@ -61,13 +61,13 @@ class ExpressionSelector:
     `reads` are the operands that the statement's reads deliver; a value in one of the pins `carried`, which carry what
     the statement wrote before, goes through a unit: else it would be read in the cycle in which it is written.
     `cycles`: how long the program runs; where this shortens it noticeably, a long sum becomes a sum of shorter ones,
-    for a few more units. None: it never does. `pe`: the processing elements. After `result` has been called, `pes`, `roms` (each with its table or
-    memory) and `edges` hold what it took.
+    for a few more units. None: it never does. `pe`: the processing elements. After `result` has been called, `pes`,
+    `roms` (each with its table or memory) and `edges` hold what it took.
     """
 
     def __init__(self, statement: Statement, reads: Sequence[Signal], mem: MemTileSpec,
                  carried: Collection[Pin] = (), cycles: int | None = None,
-                 pe: PeSpec = PeSpec()) -> None:
+                 pe: PeSpec = DEFAULT_PE) -> None:
         self.statement = statement
         self.carried = carried
         self.cycles = cycles
@@ -238,7 +238,7 @@ class ExpressionSelector:
             table = expr.args[0]
             assert isinstance(table, Const)
             return self._lut(table.value, [self._cover(a) for a in expr.args[1:]])
-        if any([self._is_float(arg.type) for arg in expr.args]):
+        if sum(self._is_float(arg.type) for arg in expr.args):
             return self._float_operation(expr)
         if expr.op not in OPERATIONS:
             raise self._fail(f"processing elements have no operation '{expr.op}'")

@@ -1,8 +1,8 @@
 """bfloat16 numbers on processing elements that have them: which operation of the table an operation of the program is.
 
 Changes of sign and absolute values are operations on words. Conversions that only widen an integer first, or cut the
-integer that a conversion gives, are one conversion: the hardware's goes through 32 bits as the program's does. A product
-and a sum that are rounded once, quotients, roots and functions are no operation of the elements.
+integer that a conversion gives, are one conversion: the hardware's goes through 32 bits as the program's does. A
+product and a sum that are rounded once, quotients, roots and functions are no operation of the elements.
 """
 
 from __future__ import annotations

@@ -128,7 +128,9 @@ class _Folding:
 
 
 def _can_feed_back(config: PeConfig) -> bool:
-    return config.op not in (COUNT.name, *BFLOAT16_OPERATIONS) and config.operation.result is Kind.WORD and config.feedback is None
+    if config.op == COUNT.name or config.op in BFLOAT16_OPERATIONS:
+        return False
+    return config.operation.result is Kind.WORD and config.feedback is None
 
 
 def _operands(config: PeConfig) -> range:

@@ -36,7 +36,7 @@ from compiler.sched.static.schedule import Schedule
 from hw.errors import SluiceError
 from hw.memtile import MemTileSpec
 from hw.ops import Kind
-from hw.pe.config import PeConfig, PeSpec
+from hw.pe.config import DEFAULT_PE, PeConfig, PeSpec
 
 __all__ = ["Application", "ApplicationError", "map_program"]
 
@@ -412,7 +412,7 @@ class _Builder:
 def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
                       counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
                       rings: bool = True, memories: Mapping[int, int] | None = None,
-                      balance_sums: bool = False, pe: PeSpec = PeSpec()) -> Application:
+                      balance_sums: bool = False, pe: PeSpec = DEFAULT_PE) -> Application:
     """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart`, `rings` and
     `memories` as in `MemoryAllocator`. `balance_sums`: sums may take more units for fewer cycles. `pe`: the processing
     elements.

@@ -27,19 +27,19 @@ class Options(MemoryOptions):
 
     memory: implementation of the memory tiles, "pub" (wide fetch), "dual-port", "dual-port-pe" (addresses are computed
     by processing elements) or "buffet" (on an array with ready-valid tracks). counter: whether processing elements have
-    a counter operation for addresses. bfloat16: whether they have the operations of `hw.pe.bfloat16`. array: "ROWSxCOLUMNS". hardware: file that describes the array in place of these
-    (`hw.designs.hardware`). fusion_level: loops that producers and consumers share step by step, None for all (Liu
-    2023, section 4.4). tile_depth: shared outer loops that enumerate tiles, None for as few as fit the global buffer,
-    or for one tile that passes it in the order of memory, where that takes fewer steps. half_words: words in half a
-    bank of the global buffer. seed: of placement. transform: schedule directives that the program goes through first,
-    e.g. ``"share(First, Second)"`` (`compiler.passes.directives.script`). share: "asked" for units that statements
-    share only where the program says so, "auto" also wherever that costs no throughput. loops: "auto" for loops in
-    another order where a recurrence would come back too soon in the one of the program
-    (`compiler.passes.recurrence.recurrence_interchange`), "asked" for that one. schedule: "sequential" for the
-    baseline, in which nothing overlaps that waits for anything (Liu 2023, section 4.3). sums: "auto" for long sums as
-    sums of sums, where this saves a noticeable part of the cycles and there are units for it, "chain" for the fewest
-    units. passes: another pipeline in place of the target's, e.g. ``"normalize-loops,pad-domains,static-form"``
-    (`compiler.passes.pipeline`).
+    a counter operation for addresses. bfloat16: whether they have the operations of `hw.pe.bfloat16`. array:
+    "ROWSxCOLUMNS". hardware: file that describes the array in place of these (`hw.designs.hardware`). fusion_level:
+    loops that producers and consumers share step by step, None for all (Liu 2023, section 4.4). tile_depth: shared
+    outer loops that enumerate tiles, None for as few as fit the global buffer, or for one tile that passes it in the
+    order of memory, where that takes fewer steps. half_words: words in half a bank of the global buffer. seed: of
+    placement. transform: schedule directives that the program goes through first, e.g. ``"share(First, Second)"``
+    (`compiler.passes.directives.script`). share: "asked" for units that statements share only where the program says
+    so, "auto" also wherever that costs no throughput. loops: "auto" for loops in another order where a recurrence would
+    come back too soon in the one of the program (`compiler.passes.recurrence.recurrence_interchange`), "asked" for that
+    one. schedule: "sequential" for the baseline, in which nothing overlaps that waits for anything (Liu 2023, section
+    4.3). sums: "auto" for long sums as sums of sums, where this saves a noticeable part of the cycles and there are
+    units for it, "chain" for the fewest units. passes: another pipeline in place of the target's, e.g.
+    ``"normalize-loops,pad-domains,static-form"`` (`compiler.passes.pipeline`).
     """
 
     memory: str = "pub"

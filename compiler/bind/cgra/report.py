@@ -56,7 +56,9 @@ def activities(design: CgraDesign) -> list[Activity]:
     tiles = schedule.staged.tiles
     found = []
     for name, entry in schedule.statements.items():
-        signal = design.application.results[name]
+        signal = design.application.results.get(name)
+        if signal is None:  # a constant, which is part of what takes it
+            continue
         shift = times.get(signal.pin, 0)
         busy = tiles
         for trips in entry.trips.values():

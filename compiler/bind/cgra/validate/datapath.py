@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.bind.cgra.validate.equivalent_reads import operand_types
 from compiler.bind.cgra.validate.fabric import Fabric, Origin, operand
-from compiler.bind.cgra.validate.operands import expected_values
+from compiler.bind.cgra.validate.operands import expected_values, with_numbers
 from compiler.ir.expr import Lookup, postorder
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
@@ -198,6 +198,7 @@ def require_same_value(program: Program, datapath: Datapath, sees: Mapping[Leaf,
     statement = datapath.statement
     types = operand_types(program, statement, classes)
     columns = dict(zip(types, operand_vectors(list(types.values())), strict=True)) if types else {}
+    columns = with_numbers(statement, types, columns)
     values, expected = expected_values(program, statement, columns, classes)
     mask = (1 << datapath.fabric.spec.width) - 1
     operands = {leaf: values[classes[k]].astype(np.int64) & mask for leaf, k in sees.items()}

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from compiler.ir.evaluate import TableIndexError, evaluate
+from compiler.ir.expr import Const, postorder
 from compiler.ir.floating import decode, to_words
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Float, Int, Type
+from compiler.ir.types import BFLOAT16, Float, Int, Type
 from compiler.sched.verify import ValidationError
 from compiler.sched.verify.samples import SampleWords
 
-__all__ = ["expected_values"]
+__all__ = ["expected_values", "with_numbers"]
+
+_NUMBERS = {0x0000, 0x8000, 0x0001, 0x007F, 0x0080, 0x3F80, 0xBF80, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0}
+"""bfloat16 zeros, subnormal and least normal numbers, one, the largest, infinities and what is no number."""
 
 
 def expected_values(program: Program, statement: Statement, vectors: Mapping[int, np.ndarray],
@@ -44,6 +48,18 @@ def expected_values(program: Program, statement: Statement, vectors: Mapping[int
             keep = {k: np.delete(v, error.positions) for k, v in keep.items()}
             if any(not v.size for v in keep.values()):
                 raise ValidationError(f"{statement}: no operands stay within its tables") from None
+
+
+def with_numbers(statement: Statement, types: Mapping[int, Int],
+                 columns: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+    """The vectors, and where the statement has floating-point numbers some more, of its constants and their
+    neighbours, infinities and the like: all operands the same one, and different ones."""
+    found = {node.value for node in postorder(statement.value) if isinstance(node, Const) and node.type == BFLOAT16}
+    if not any(isinstance(node.type, Float) for node in postorder(statement.value)):
+        return dict(columns)
+    numbers = np.array(sorted(found | {word ^ 1 for word in found} | _NUMBERS), np.int64)
+    more = {k: np.concatenate([numbers, np.roll(numbers, 1 + place)]) for place, k in enumerate(columns)}
+    return {k: np.concatenate([column, types[k].wrap(more[k])]) for k, column in columns.items()}
 
 
 def _wide(type_: Type) -> bool:
