@@ -68,7 +68,7 @@ def test_operations(kernel: Callable[..., Any], out: str, expected: set[str]) ->
     assert set(operations(compiled(of(kernel, out=out)))) == expected
 
 
-HINT = "dataflow, fpga, vector"
+HINT = "dataflow, fpga, systolic, vector"
 
 
 @pytest.mark.parametrize(("program", "options", "message"), [
