@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_reference import call, compile_c
+from driver_bench import DriverBench
 from systolic_programs import scop
 
 from compiler.bind.registry import compile_program
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.errors import MappingError
+from compiler.bind.systolic.layout import result_places
 from compiler.bind.systolic.tuner.budget import TunerError, parse_budget
 from compiler.bind.systolic.tuner.record import Record
 from compiler.bind.systolic.tuner.search import Search
@@ -23,6 +25,7 @@ from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile
+from hw.systolic.layout import pack_results
 
 PRODUCT = """
 void f(const {t} A[{i}][{k}], const {t} B[{k}][{j}], {t} C[{i}][{j}]) {{
@@ -56,6 +59,14 @@ MIXED = """for (int i = 0; i < 3; i++)
       float sum = -0.0f;
       for (int k = 0; k < 3; k++) sum -= (float)A[i][k] * (float)B[k][j];
       C[i][j] = sum;
+    }"""
+
+BORDER = """for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 5; j++) C[i][j] = 0.3f;
+  for (int i = 1; i < 3; i++)
+    for (int j = 0; j < 4; j++) {
+      C[i][j] = 0.7f;
+      for (int k = 0; k < 3; k++) C[i][j] += A[i][k] * B[k][j];
     }"""
 
 
@@ -132,6 +143,22 @@ def test_gcc_computes_the_same(tmp_path: Path) -> None:
 def test_formats_and_kernels(program: Program, options: dict[str, str]) -> None:
     """Starts from elements, functions of finished sums, factors, differences; outputs in lanes."""
     right(compiled(program, **options), "icarus", seed=3)
+
+
+def test_drivers_lay_them_out(tmp_path: Path) -> None:
+    """Elements, the number that sums start from, and elements that the array leaves alone."""
+    program = scop(BORDER, "const float A[3][3], const float B[3][4], float C[4][5]")
+    design = compiled(program, space="i,j", array="2x2", simd="off")
+    inputs, bench = right(design, "icarus"), DriverBench(design, tmp_path)
+    bench.packed(inputs)
+    for address, content in design.executable.loads(inputs):
+        assert bench.memory[address:][:len(content)].tobytes() == content
+    place, bits = design.executable.places[-1], np.arange(20, dtype=np.uint32).reshape(4, 5)
+    tiles = pack_results(design.plan.spec, bits.ravel()[result_places(design.plan, bits.shape)[0]][0])
+    bench.memory[place.address:][:place.bytes] = np.frombuffer(tiles, np.uint8)
+    found = bench.unpacked(inputs)["C"]
+    np.testing.assert_array_equal(found[1:3, :4].view(np.uint32), bits[1:3, :4])
+    assert (found[[0, 3]] == np.float32(0.3)).all() and (found[:, 4] == np.float32(0.3)).all()
 
 
 def test_tiles_are_chosen_in_which_no_step_waits() -> None:

@@ -13,9 +13,8 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.affine import affine_text
-from compiler.bind.host_interface import c_type, host_arrays, print_c_copies, register_writes
+from compiler.bind.host_interface import NoDriver, c_type, host_arrays, print_c_copies, register_writes
 from compiler.bind.systolic.ends import number_type
-from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.number_words import evaluate_words, type_of
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
@@ -56,12 +55,12 @@ def _kept(plan: Plan) -> tuple[str, ...]:
         written = statement.write.map.intersect_domain(statement.domain).reverse()
         kind = number_type(plan.kernel.program.array(statement.write.array))
         if casts and isinstance(kind, Float) and kind not in (FLOAT32, FLOAT64) and not isinstance(value, Const):
-            raise MappingError(f"{statement} converts elements to {kind}, a format that C has no type for; legal is to "
+            raise NoDriver(f"{statement} converts elements to {kind}, a format that C has no type for; legal is to "
                                "copy elements of this type")
         if isinstance(value, Const):
-            number = c_number(kind, evaluate_words(statement.value, kind, _no_reads)[0])
+            constant = c_number(kind, evaluate_words(statement.value, kind, _no_reads)[0])
             points = written.domain().identity().project_out(isl.dim_type.out, 0, written.dim(isl.dim_type.in_))
-            lines += print_c_copies(f"KEPT{number}", statement.write.array, number, points)
+            lines += print_c_copies(f"KEPT{number}", statement.write.array, constant, points)
         else:
             assert isinstance(value, Read)
             source = statement.reads[value.index]

@@ -223,7 +223,7 @@ class _Run:
             if tile % reduced == reduced - 1:
                 end += self._results.complete(steps)
             for stream in self._streams:
-                self._release(stream, tile, end)
+                self._release(stream, tile, end - (spec.interval - 1))  # with the last step
         results = prod(self._tiles) // reduced
         return Phases(first, end + self._results.latency + spec.rows + spec.columns - 2, float(self._results.left[-1]),
                       self._stored(self._results.arrived), sum(stream.total for stream in self._streams),
