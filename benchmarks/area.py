@@ -1,5 +1,5 @@
-"""LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one memory tile of each kind, a small array and the vector
-processor with its scalar core.
+"""LUT, FF, block RAM and MHz on an ECP5-85 of one PE tile, one with bfloat16, one memory tile of each kind, a small
+array and the vector processor with its scalar core.
 
     python -m benchmarks.area [--array 4x4] [--place-only] [--seeds N] [--placer PLACER]
                               [-o benchmarks/results/area.json] [NAME ...]
@@ -136,6 +136,10 @@ def _pe_tile(spec: FabricSpec) -> Subject:
     return Subject("pe_tile", _only(emit_tiles(spec), "pe_tile.v"))
 
 
+def _pe_tile_with_floats(spec: FabricSpec) -> Subject:
+    return _pe_tile(replace(spec, pe=replace(spec.pe, bfloat16=True)))
+
+
 def _mem_tile(kind: Any) -> Callable[[FabricSpec], Subject]:
     def make(spec: FabricSpec) -> Subject:
         return Subject("mem_tile", _only(emit_tiles(replace(spec, mem=replace(spec.mem, kind=kind))), "mem_tile.v"))
@@ -172,6 +176,7 @@ def _only(files: Mapping[str, str], name: str) -> dict[str, str]:
 
 SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
     "pe_tile": _pe_tile,
+    "pe_tile_bfloat16": _pe_tile_with_floats,
     "mem_tile_pub": _mem_tile("pub"),
     "mem_tile_dual_port": _mem_tile("dual-port"),
     "mem_tile_buffet": _ready_valid("mem_tile"),

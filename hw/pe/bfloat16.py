@@ -16,7 +16,7 @@ numbers too, ``xor`` changes a sign and ``and`` clears it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -26,7 +26,7 @@ from hw.float import Float, FloatSpec, Integer, build_float
 from hw.float.compare import ordering
 from hw.float.steps import Steps
 from hw.lib.multiplexer import hold
-from hw.ops import Datapath, Kind, Operation
+from hw.ops import Kind, Operation
 
 if TYPE_CHECKING:
     from hw.pe.config import PeSpec
@@ -129,18 +129,19 @@ element is configured, and the result of ``ftoi``, whose bits are those of both.
 
 class Bfloat16Unit:
     """The operations of `BFLOAT16_OPERATIONS` in module `m`, which step with `advance`: results of what the operand
-    registers of `datapath` held the cycles ago that `PeSpec.latency` says, less those of these registers themselves."""
+    registers `words` held the cycles ago that `PeSpec.latency` says, less those of these registers themselves. They are
+    taken before the choice of the own result, which no operation here can have: nothing from there is on the way."""
 
-    def __init__(self, m: Module, spec: PeSpec, op: Value, advance: Value, datapath: Datapath) -> None:
+    def __init__(self, m: Module, spec: PeSpec, op: Value, advance: Value, words: Sequence[Value]) -> None:
         self._m, self._op, self._advance = m, op, advance
-        a, b, c = (value[: BFLOAT16.width].as_unsigned() for value in (datapath.a, datapath.b, datapath.c))
+        a, b, c = (word[: BFLOAT16.width].as_unsigned() for word in words)
         product = self._built(FloatSpec("mul", BFLOAT16, spec.multiply_cycles), a, b)
         multiplies, subtracts = self._is("fmad"), self._is("fsub")
         other = Mux(multiplies, self._delayed(c, spec.multiply_cycles), Cat(b[:-1], b[-1] ^ subtracts))
         total = self._built(FloatSpec("add", BFLOAT16, spec.add_cycles), Mux(multiplies, product, a), other)
         self._found: dict[str, Value] = {"fmul": product, **dict.fromkeys(("fadd", "fsub", "fmad"), total)}
-        integer = Integer(len(datapath.a))
-        self._found["itof"] = self._built(FloatSpec("cast", integer, spec.add_cycles, BFLOAT16), datapath.a)
+        integer = Integer(len(words[0]))
+        self._found["itof"] = self._built(FloatSpec("cast", integer, spec.add_cycles, BFLOAT16), words[0])
         self._found["ftoi"] = self._built(FloatSpec("cast", BFLOAT16, spec.add_cycles, Integer(BFLOAT16.width)), a)
         self._order(a, b)
 

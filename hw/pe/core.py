@@ -59,8 +59,9 @@ class Pe(wiring.Component):
             m.d.comb += getattr(store, name).eq(getattr(self, name))
         advance = Signal()
         m.d.comb += advance.eq(self.en & store.value("enable"))
-        datapath = self._datapath(m, store, advance)
-        floats = Bfloat16Unit(m, self.spec, store.value("op"), advance, datapath) if self.spec.bfloat16 else None
+        words = [self._word(m, store, advance, index) for index in range(OPERANDS)]
+        datapath = self._datapath(m, store, advance, words)
+        floats = Bfloat16Unit(m, self.spec, store.value("op"), advance, words) if self.spec.bfloat16 else None
         passing = self.en_result & store.value("enable") if self.staged else advance
         for output, kind in ((self.o_word, Kind.WORD), (self.o_bit, Kind.BIT)):
             results = self._results(m, datapath, kind)
@@ -89,10 +90,9 @@ class Pe(wiring.Component):
                 m.d.comb += results[entry.code].eq(entry.build(datapath))
         return results
 
-    def _datapath(self, m: Module, store: ConfigurationStore, advance: Value) -> Datapath:
-        """Operand registers, the choice of the own result, and the one multiplier and one subtractor that all
-        operations share."""
-        words = [self._word(m, store, advance, index) for index in range(OPERANDS)]
+    def _datapath(self, m: Module, store: ConfigurationStore, advance: Value, words: list[Value]) -> Datapath:
+        """Behind the operand registers `words`, those of bits, the choice of the own result, and the one multiplier and
+        one subtractor that all operations share."""
         p, q, r = (self._bit(m, store, advance, index) for index in range(OPERANDS))
         a, b, c = self._with_own_result(m, store, advance, words)
         product = Signal((words[0] * words[1]).shape())

@@ -44,7 +44,7 @@ def test_harness_connects_every_port():
     assert "reg [4:0] captured" in text
 
 
-@pytest.mark.parametrize("name", ["pe_tile", "mem_tile_pub", "mem_tile_dual_port"])
+@pytest.mark.parametrize("name", ["pe_tile", "pe_tile_bfloat16", "mem_tile_pub", "mem_tile_dual_port"])
 def test_subjects_have_ports(name):
     subject = SUBJECTS[name](FabricSpec(1, 4))
     assert subject.module in name
@@ -55,7 +55,7 @@ def test_subjects_have_ports(name):
     ("arguments", "message"),
     [
         (["nothing"],
-         "error: there is no 'nothing'; there are pe_tile, mem_tile_pub, mem_tile_dual_port, "
+         "error: there is no 'nothing'; there are pe_tile, pe_tile_bfloat16, mem_tile_pub, mem_tile_dual_port, "
          "mem_tile_buffet, pe_tile_ready_valid, array, vector_1, vector_2, vector_4\n"),
         (["--intel", "vector_1"], "error: there is no 'vector_1'; there are vector_4, vector_16\n"),
         (["--array", "x"], "error: 'x' is not the size of an array; write ROWSxCOLUMNS, as in 4x4 or 16x32\n"),
