@@ -6,6 +6,7 @@ is combinational, writers pack results into words, and each memory takes one acc
 
 from hw.window.machine import WindowMachine
 from hw.window.spec import (
+    Accumulators,
     ArgumentWord,
     Carry,
     Constant,
@@ -20,6 +21,7 @@ from hw.window.spec import (
 )
 
 __all__ = [
+    "Accumulators",
     "ArgumentWord",
     "Carry",
     "Constant",

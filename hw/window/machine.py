@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -11,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.lib.multiplexer import multiplex
+from hw.window.accumulators import AccumulatorWriter
 from hw.window.arbiter import MemoryArbiter
 from hw.window.counters import LoopCounters
 from hw.window.generator import WindowGenerator
@@ -18,6 +20,7 @@ from hw.window.operators import build_operator, reduce_pair, start_of_reduction
 from hw.window.ports import MemoryPort, RequestPort
 from hw.window.spec import (
     WORD,
+    Accumulators,
     ArgumentWord,
     Carry,
     Constant,
@@ -67,11 +70,12 @@ class _Elaboration:
         self.left = Signal(WORD, name="left")  # iterations
         self.begin = Signal(name="begin")  # arguments are there, and what follows from them
         self.go = Signal(name="go")  # the same of a loop that has iterations
+        self.finish = Signal(name="finish")  # all iterations have been
         self.valid: list[Value] = []  # of generators
         self.ready: list[Value] = []  # of writers
         self.busy: list[Value] = []
         self.readers: list[WindowGenerator] = []
-        self.writers: list[TileWriter] = []
+        self.writers: list[TileWriter | AccumulatorWriter] = []
         self.ends: list[tuple[Value, Value]] = []  # words to write after the loop, and their addresses
 
     def run(self) -> Module:
@@ -163,6 +167,19 @@ class _Elaboration:
             self.m.d.sync += held.eq(reduce_pair(node.kind, held, self.value(node.value)))
         self.ends.append((held[:node.width], self.address(node.address)))
 
+    def accumulators(self, number: int, node: Accumulators) -> None:
+        if not prod(node.extents):
+            return
+        m, spec = self.m, self.spec
+        m.submodules[f"writer{number}"] = part = AccumulatorWriter(node.kind, node.extents, node.bits, node.width,
+                                                                   spec.address_bits, spec.count_bits)
+        m.d.comb += [part.start.eq(self.begin), part.address.eq(self.address(node.address)),
+                     part.put.eq(self.machine.fire & self.value(node.mask)), part.value.eq(self.value(node.value)),
+                     part.finish.eq(self.finish)]
+        m.d.comb += [place.eq(self.value(label)) for place, label in zip(part.labels, node.labels, strict=True)]
+        self.writers.append(part)
+        self.busy.append(part.busy)
+
     def final_value(self, number: int, node: FinalValue) -> None:
         self.ends.append((self.value(node.value)[:node.width], self.address(node.address)))
 
@@ -205,8 +222,10 @@ class _Elaboration:
 
     def _end(self, cursor: Signal, results: Any) -> None:
         m = self.m
-        with m.State("run"), m.If((self.left == 0) & ~Cat(*self.busy).any()):
-            m.next = "results"
+        with m.State("run"):
+            m.d.comb += self.finish.eq(self.left == 0)
+            with m.If(self.finish & ~Cat(*self.busy).any()):
+                m.next = "results"
         with m.State("results"):
             values, addresses = ([*column, Const(0)] for column in (zip(*self.ends, strict=True) if self.ends
                                                                     else ((), ())))
@@ -224,7 +243,7 @@ class _Elaboration:
     def _settling(self) -> int:
         """Cycles in which strides follow from extents, at most two for each dimension of an array."""
         ranks = [len(node.sizes if isinstance(node, Windows) else node.extents) for node in self.spec.nodes
-                 if isinstance(node, (Windows, Tile))]
+                 if isinstance(node, (Windows, Tile, Accumulators))]
         return 2 * max([len(self.spec.loop), *ranks])
 
     def _connect(self, arguments: Any, results: Any) -> Value:
@@ -261,10 +280,13 @@ def _operands(spec: WindowSpec) -> set[Operand]:
             found.add(node.following)
         elif isinstance(node, Reduction):
             found |= {node.value, node.mask}
+        elif isinstance(node, Accumulators):
+            found |= {node.value, node.mask, *node.labels}
     return found
 
 
 _BUILD: dict[type, Callable[[Any, int, Any], None]] = {
     Windows: _Elaboration.windows, Counters: _Elaboration.counters, Operator: _Elaboration.operator,
     Carry: _Elaboration.carry, Tile: _Elaboration.tile, Reduction: _Elaboration.reduction,
+    Accumulators: _Elaboration.accumulators,
     FinalValue: _Elaboration.final_value}

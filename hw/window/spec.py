@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import prod
 
 __all__ = [
-    "WORD", "ArgumentWord", "Carry", "Constant", "Counters", "FinalValue", "Node", "Operand", "Operator", "Output",
-    "Reduction", "Tile", "WindowSpec", "Windows", "element_bits",
+    "WORD", "Accumulators", "ArgumentWord", "Carry", "Constant", "Counters", "FinalValue", "Node", "Operand",
+    "Operator", "Output", "Reduction", "Tile", "WindowSpec", "Windows", "element_bits",
 ]
 
 WORD = 32
@@ -135,6 +135,24 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class Accumulators:
+    """A writer: reductions of `value` by label, one of `bits` bits for each of `extents` in memory on chip, of
+    iterations in which `mask` is 1 and all `labels` (32 bits each) are below `extents`. Their `width` bits that are
+    results are written at the end, packed as arrays are."""
+
+    kind: str
+    value: Operand
+    labels: tuple[Operand, ...]
+    mask: Operand
+    address: Operand
+    extents: tuple[int, ...]
+    bits: int
+    width: int
+
+    widths = (1,)
+
+
+@dataclass(frozen=True)
 class FinalValue:
     """A writer: `value`, of `width` bits, as it is after the last iteration."""
 
@@ -145,7 +163,7 @@ class FinalValue:
     widths = (1,)
 
 
-Node = Windows | Counters | Operator | Carry | Tile | Reduction | FinalValue
+Node = Windows | Counters | Operator | Carry | Tile | Reduction | Accumulators | FinalValue
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from compiler.frontend.sac.dfg import Dfg, LoopFate
 from compiler.frontend.sac.dfg.interface import Interface, words_of
 from hw.sim.local_run import LocalJob, run_local
 from hw.verilog import convert
-from hw.window import ArgumentWord, WindowMachine, Windows, WindowSpec
+from hw.window import Accumulators, ArgumentWord, WindowMachine, Windows, WindowSpec
 from hw.window.spec import Operand
 
 __all__ = ["TOP", "WindowLoop", "WindowRun", "Words", "compile_loop"]
@@ -98,10 +98,14 @@ class WindowLoop:
         return Words(reads if prod(extents) else 0, sum(words_of(shape, width) for shape, width in shapes))
 
     def least_cycles(self, operands: Sequence[np.ndarray], extents: Sequence[int]) -> int:
-        """The fewest cycles of a machine of this kind: iterations, or accesses to the busier memory."""
+        """The fewest cycles of a machine of this kind: iterations, or accesses to the busier memory; then what goes on
+        behind the last iteration, a cycle for each place of an accumulator, or the words of all of them."""
         words = self.traffic(operands, extents)
-        parts = [words.reads + words.writes] if self.spec.memories == 1 else [words.reads, words.writes]
-        return max(prod(extents), *parts)
+        kept = [node for node in self.spec.nodes if isinstance(node, Accumulators)]
+        late = sum(words_of(node.extents, node.width) for node in kept)
+        writes = words.writes - late
+        parts = [words.reads + writes] if self.spec.memories == 1 else [words.reads, writes]
+        return max(prod(extents), *parts) + max([late, *(prod(node.extents) for node in kept)])
 
     def _array_arguments(self) -> Iterator[tuple[int, int]]:
         """Argument word of the address of each array, and the operand that it is."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from compiler.bind.window.errors import WindowError
 from compiler.frontend.sac.ddcf.graph import Argument, Edge
 from compiler.frontend.sac.dfg.graph import Dfg, DfgNode, Operand, Word
 from compiler.frontend.sac.dfg.kinds import RETURNS
 from hw.window import (
+    Accumulators,
     ArgumentWord,
     Carry,
     Constant,
@@ -25,7 +27,10 @@ from hw.window.operators import OPERATORS
 from hw.window.spec import Node
 from hw.window.spec import Operand as Source
 
-__all__ = ["lower_dfg"]
+__all__ = ["MOST_PLACES", "lower_dfg"]
+
+MOST_PLACES = 1 << 15
+"""Results of a histogram, or of an accumulation by label: 58 block memories of an ECP5, if they have 32 bits."""
 
 
 def lower_dfg(dfg: Dfg, memories: int = 1) -> WindowSpec:
@@ -55,8 +60,13 @@ def _node(dfg: Dfg, node: DfgNode, moved: dict[int, int]) -> Node:
         return lower(dfg, node, operands)
     if node.kind in OPERATORS:
         return Operator(node.kind, tuple(operands), node.widths[0])
+    if node.kind.startswith("ACCUM_") or node.kind == "HISTOGRAM_VALUES":
+        return _accumulators(dfg, node, operands)
     if node.kind.endswith("_VALUES"):
         return _reduction(dfg, node, operands)
+    if node.kind == "AREF":
+        raise _refused(dfg, node, "reads an element that a value of the run names, which takes a cycle more than "
+                       "bodies have", "write a switch, or compile the loop for another target")
     raise _refused(dfg, node, "is not in the machine, whose bodies take one cycle", "leave the loop on the host, or "
                    "compile it for another target")
 
@@ -111,11 +121,33 @@ def _final(dfg: Dfg, node: DfgNode, operands: Sequence[Source]) -> FinalValue:
 
 
 def _reduction(dfg: Dfg, node: DfgNode, operands: Sequence[Source]) -> Reduction:
-    if node.kind.startswith("ACCUM_") or node.kind.startswith("HISTOGRAM"):
-        raise _refused(dfg, node, "writes where values of the run say, and the machine's writers write in order",
-                       "leave the loop on the host")
     kind = node.kind.removesuffix("_VALUES")
     return Reduction(kind, operands[0], operands[1], operands[2], dfg.width(node.operands[0]), node.number("bits"))
+
+
+def _accumulators(dfg: Dfg, node: DfgNode, operands: Sequence[Source]) -> Accumulators:
+    """Value, label of an ACCUM, mask, address, iterations, extents; the value of a histogram is its last label."""
+    labelled, counted = node.kind.startswith("ACCUM_"), node.kind.endswith("HISTOGRAM_VALUES")
+    value, bits = operands[0], dfg.width(node.operands[0])
+    labels = (*operands[1:1 + labelled], *([value] if counted else []))
+    kind = node.kind.removeprefix("ACCUM_").removesuffix("_VALUES")
+    if counted:
+        kind, bits = "USUM", node.number("bits")
+        value = Constant(1, bits)
+    mask, address = operands[1 + labelled:3 + labelled]
+    extents = _places(dfg, node, operands[4 + labelled:])
+    return Accumulators(kind, value, labels, mask, address, extents, bits, node.number("bits"))
+
+
+def _places(dfg: Dfg, node: DfgNode, operands: Sequence[Source]) -> tuple[int, ...]:
+    known = [operand.value for operand in operands if isinstance(operand, Constant)]
+    if len(known) < len(operands):
+        raise _refused(dfg, node, "the number of its results is not known, and they need memory on chip",
+                       "write it as a number, and run --passes all")
+    if prod(known) > MOST_PLACES:
+        raise _refused(dfg, node, f"it has {prod(known)} results, and memory on chip is for {MOST_PLACES}",
+                       "divide labels by a power of 2, or leave the loop on the host")
+    return tuple(known)
 
 
 _LOWER: dict[str, Callable[[Dfg, DfgNode, Sequence[Source]], Node]] = {
