@@ -70,6 +70,14 @@ BORDER = """for (int i = 0; i < 4; i++)
     }"""
 
 
+CONDITION = """for (int i = 0; i < 3; i++) {
+    float sum = 0;
+    for (int k = 0; k < 4; k++)
+      if (a[i][k] > 0) sum += a[i][k] * x[k];
+    y[i] = sum;
+  }"""
+
+
 def product(i: int, j: int, k: int, kind: str = "float") -> Program:
     return parse_scop(PRODUCT.format(i=i, j=j, k=k, t=kind))
 
@@ -84,6 +92,10 @@ def convolution() -> Program:
 
 def mixed() -> Program:
     return scop(MIXED, "const _Float16 A[3][3], const __bf16 B[3][4], float C[3][4]")
+
+
+def condition() -> Program:
+    return scop(CONDITION, "const float a[3][4], const float x[4], float y[3]")
 
 
 def compiled(program: Program, **options: object) -> SystolicDesign:
@@ -139,9 +151,10 @@ def test_gcc_computes_the_same(tmp_path: Path) -> None:
     (product(3, 4, 3, "__bf16"), {"space": "i", "simd": "j:2", "latency": "add:5"}),
     (product(3, 4, 3, "_Float16"), {"space": "i,j", "array": "2x2", "order": "k,i,j"}),
     (gemm(), {"array": "2x2"}), (convolution(), {"space": "o,w", "array": "2x2"}), (mixed(), {"array": "2x2"}),
-], ids=("bfloat16", "float16", "gemm", "convolution", "mixed"))
+    (condition(), {"array": "2", "latency": "add:2,mul:2"}),
+], ids=("bfloat16", "float16", "gemm", "convolution", "mixed", "condition"))
 def test_formats_and_kernels(program: Program, options: dict[str, str]) -> None:
-    """Starts from elements, functions of finished sums, factors, differences; outputs in lanes."""
+    """Starts from elements, functions of finished sums, factors, differences, conditions; outputs in lanes."""
     right(compiled(program, **options), "icarus", seed=3)
 
 
@@ -187,6 +200,13 @@ def test_other_floating_point_programs_are_refused() -> None:
     sweep = scop("for (int i = 1; i < 9; i++) x[i] = x[i - 1] * 0.5f + x[i];", "float x[9]")
     with pytest.raises(MappingError, match="in reduction kernels of products and sums; with others: dataflow"):
         compiled(sweep)
+    terms = scop("for (int i = 0; i < 4; i++) for (int k = 0; k < 4; k++) y[i] = y[i] + a[i][k] + a[i][k + 1];",
+                 "const float a[4][5], float y[4]")
+    with pytest.raises(MappingError) as error:
+        compiled(terms)
+    assert str(error.value).startswith("statement 'S0' (scop.c:4) accumulates floating-point numbers in another form "
+                                       "than a sum of one term, x = x + e, whose order an array keeps; legal is to put "
+                                       "the terms of an iteration in brackets, x = x + (a + b), which rounds otherwise")
     backwards = scop("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 3; k >= 0; k--) y[i] += a[i][k]; }",
                      "const float a[4][4], float y[4]")
     right(compiled(backwards), "icarus")

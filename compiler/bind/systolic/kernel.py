@@ -26,7 +26,7 @@ from compiler.bind.systolic.ends import (
     refuse_names,
 )
 from compiler.bind.systolic.errors import KernelError
-from compiler.bind.systolic.float_sums import accumulation, check_order
+from compiler.bind.systolic.float_sums import accumulation, check_order, check_start, refusal
 from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.expr import (
     Cast,
@@ -265,6 +265,8 @@ def _update(program: Program, analysis: Analysis) -> Statement:
     if reducing:
         return reducing[0]
     deepest = max(program.statements, key=lambda s: (len(s.iterators), not _copies(program, s)))
+    if refusal(program, deepest):
+        raise KernelError(refusal(program, deepest))
     if any(program.array(access.array).role != "input" for access in deepest.reads):
         raise KernelError(f"{deepest} reads what the program computes and is no reduction 'x = x op e' with an op out "
                           f"of {', '.join((*MODULAR, 'min', 'max'))}")
@@ -367,6 +369,8 @@ def _beginning(program: Program, update: Statement, reduction: Reduction, flows:
         refuse_names(start, value, "before its sums a reduction kernel computes from elements and constants")
         return _Beginning(None, late=(value, tuple(accesses)))
     reference = _reference(program, update, accesses[0], lows)
+    if isinstance(kind, Float):
+        check_start(update, reduction.body, start)
     return _Beginning(reference, function_of(start, value, reference.type, kind))
 
 

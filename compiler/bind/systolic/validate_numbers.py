@@ -98,6 +98,10 @@ class _Numbers:
         update = meaning.update
         kinds = [meaning.type(access.array) for access in update.reads]
         vectors = word_columns(kinds) if kinds else [np.zeros(1, object)]
+        reduction = self._kernel.analysis.reductions.get(update.name)
+        if reduction is not None:
+            total = first_reads(update)[reduction.read]
+            vectors[total] = self._sums(vectors[total])
         lanes = 1 if spec.result.vector else spec.lanes
         for shift in range(1 + (lanes > 1)):
             own = [[np.roll(vector, shift * lane) for vector in vectors] for lane in range(lanes)]
@@ -129,6 +133,14 @@ class _Numbers:
     def _cut(self, sums: np.ndarray) -> np.ndarray:
         """The accumulator for what the program has in its place."""
         return wrap_word(self._spec.result.word, sums)
+
+    def _sums(self, words: np.ndarray) -> np.ndarray:
+        """`words` as accumulators have them: one word for what is no number."""
+        held = self._meaning.held
+        if not isinstance(held, Float):
+            return words
+        missing = (words & (1 << held.width - 1) - 1) > held.infinity
+        return np.where(missing, held.infinity | 1 << held.mantissa - 1, words)
 
     def _examples(self, kind: Int | Float) -> np.ndarray:
         """Words of `kind`, of floating-point numbers those of numbers: there is one result that is none."""
