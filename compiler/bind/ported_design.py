@@ -13,6 +13,7 @@ from compiler.bind.host_interface import NoDriver
 from compiler.bind.run import Run
 from hw.designs.port_documents import add_ports
 from hw.drivers.documents import driver_documents
+from hw.drivers.interface import HostInterface
 from hw.ports.adapt import adapted_registers
 from hw.ports.spec import SystemPorts
 from hw.sim.ported_run import run_ported
@@ -44,9 +45,14 @@ class PortedDesign:
     def drivers(self) -> dict[str, str]:
         """Drivers by path in the design directory; none where the design has none."""
         try:
-            interface = self.design.host_interface
+            return driver_documents(self.host_interface)
         except NoDriver:
             return {}
+
+    @property
+    def host_interface(self) -> HostInterface:
+        """That of the design, with the registers of these ports. Raises `NoDriver`."""
+        interface = self.design.host_interface
         registers = adapted_registers(interface.registers, self.ports)
         base = registers.address("MEMORY_BASE_LOW") if self.ports.address_bits == 64 else None
-        return driver_documents(replace(interface, registers=registers, base=base))
+        return replace(interface, registers=registers, base=base)

@@ -84,7 +84,7 @@ def _read(interface: HostInterface) -> tuple[HostArray, ...]:
 
 def c_source(interface: HostInterface) -> str:
     """``NAME.c``."""
-    sections = (_preamble, _errors, _image, _load, _inputs, _start, _wait, _outputs, _run, _cycles)
+    sections = (_preamble, _errors, _address, _image, _load, _inputs, _start, _wait, _outputs, _run, _cycles)
     return "\n".join(line for section in sections for line in [*section(interface), ""])
 
 
@@ -132,6 +132,19 @@ def _hardware_errors(registers: RegisterMap) -> list[tuple[int, str]]:
     return [(code.value, code.name) for code in values or () if code.value]
 
 
+def _address(interface: HostInterface) -> Iterator[str]:
+    """Checked by every function that writes, before it does: `load` may have seen another device."""
+    yield f"static int wrong_address(const struct {interface.name}_device *device)"
+    yield "{"
+    yield f"  return {' || '.join(_wrong_address(interface))};"
+    yield "}"
+
+
+def _refused_address(interface: HostInterface) -> Iterator[str]:
+    yield "  if (wrong_address(device))"
+    yield f"    return {interface.name.upper()}_ERROR_ADDRESS;"
+
+
 def _image(interface: HostInterface) -> Iterator[str]:
     for number, (address, content) in enumerate(interface.image):
         yield f"/* Memory from byte {address} on. */"
@@ -148,8 +161,7 @@ def _load(interface: HostInterface) -> Iterator[str]:
     yield "{"
     yield f"  if (SLUICE_READ32(device->registers, {prefix}_ID) != {identity})"
     yield f"    return {name.upper()}_ERROR_IDENTITY;"
-    yield f"  if ({' || '.join(_wrong_address(interface))})"
-    yield f"    return {name.upper()}_ERROR_ADDRESS;"
+    yield from _refused_address(interface)
     yield "  volatile uint8_t *memory = (volatile uint8_t *)device->memory;"
     yield f"  for (size_t k = 0; k < {name.upper()}_MEMORY_BYTES; k++)"
     yield "    memory[k] = 0;"
@@ -176,6 +188,7 @@ def _inputs(interface: HostInterface) -> Iterator[str]:
     name = interface.name
     yield f"int {name}_write_inputs(const struct {name}_device *device{run_parameters(interface.inputs)})"
     yield "{"
+    yield from _refused_address(interface)
     yield f"  if (SLUICE_READ32(device->registers, {interface.registers.name.upper()}_STATUS) & "
     yield f"      {interface.registers.name.upper()}_STATUS_BUSY_MASK)"
     yield f"    return {name.upper()}_ERROR_BUSY;"
@@ -251,6 +264,7 @@ def _start(interface: HostInterface) -> Iterator[str]:
     names = {offset: register for register, offset in interface.registers.addresses.items()}
     yield f"int {name}_start(const struct {name}_device *device)"
     yield "{"
+    yield from _refused_address(interface)
     yield "  if (device->clean)"
     yield f"    device->clean(device->context, device->memory, {name.upper()}_MEMORY_BYTES);"
     moved = interface.base is None  # addresses of memory in the design's own registers

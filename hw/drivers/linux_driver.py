@@ -24,7 +24,8 @@ struct @NAME@_linux {
    /sys/class/uio/uio0. Waits for the interrupt. */
 int @NAME@_open_uio(struct @NAME@_linux *self, const char *path, const char *sysfs);
 
-/* By physical addresses in `path` (/dev/mem): of the registers, and of memory that nobody else uses. */
+/* By physical addresses in `path` (/dev/mem): of the registers, and of memory that nobody else uses. EINVAL if they
+   overlap; a file of another kind, such as a resource of PCI or shared memory, has to have all of both. */
 int @NAME@_open_mem(struct @NAME@_linux *self, const char *path, uint64_t registers, uint64_t memory);
 
 /* Before every run: the time for it begins. */
@@ -43,8 +44,10 @@ _SOURCE = """#define _DEFAULT_SOURCE
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,8 +98,22 @@ static void prepare(struct @NAME@_linux *self)
   @NAME@_begin(self);
 }
 
+/* Whether all bytes are there, where the file says how many there are: what is mapped behind its end is no memory. */
+static int is_inside(int file, size_t bytes, uint64_t offset)
+{
+  struct stat kind;
+  if (fstat(file, &kind))
+    return 0;
+  if (!S_ISREG(kind.st_mode) || ((uint64_t)kind.st_size >= bytes && offset <= (uint64_t)kind.st_size - bytes))
+    return 1;
+  errno = EINVAL;
+  return 0;
+}
+
 static int map(volatile void **place, int file, size_t bytes, uint64_t offset)
 {
+  if (!is_inside(file, bytes, offset))
+    return -1;
   void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
   *place = found == MAP_FAILED ? NULL : found;
   return *place ? 0 : -1;
@@ -119,8 +136,7 @@ static int map_both(struct @NAME@_linux *self, int file, uint64_t registers, uin
 
 static int read_number(const char *folder, const char *name, uint64_t *number)
 {
-  char path[256];
-  unsigned long long found;
+  char path[256], digits[17], more[2];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
     return -1;
@@ -128,13 +144,13 @@ static int read_number(const char *folder, const char *name, uint64_t *number)
   FILE *file = fopen(path, "r");
   if (!file)
     return -1;
-  const int count = fscanf(file, "%llx", &found);
+  const int count = fscanf(file, "0x%16[0-9a-fA-F]%1[0-9a-fA-F]", digits, more);
   fclose(file);
   if (count != 1) {
     errno = EINVAL;
     return -1;
   }
-  *number = found;
+  *number = strtoull(digits, NULL, 16);
   return 0;
 }
 
@@ -166,6 +182,10 @@ int @NAME@_open_uio(struct @NAME@_linux *self, const char *path, const char *sys
 int @NAME@_open_mem(struct @NAME@_linux *self, const char *path, uint64_t registers, uint64_t memory)
 {
   prepare(self);
+  if (registers < memory ? memory - registers < self->registers_bytes : registers - memory < @UPPER@_MEMORY_BYTES) {
+    errno = EINVAL;
+    return -1;
+  }
   const int file = open(path, O_RDWR | O_SYNC);
   if (file < 0)
     return -1;

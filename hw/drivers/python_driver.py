@@ -16,6 +16,7 @@ Needs numpy, and a C compiler (environment variable CC, else cc) for @NAME@.c an
 
 import ctypes
 import functools
+import operator
 import os
 import shlex
 import subprocess
@@ -31,6 +32,8 @@ _INPUTS = @INPUTS@
 _OUTPUTS = @OUTPUTS@
 _ARRAYS = @ARRAYS@
 MEMORY_BYTES = @MEMORY@
+_LAST_ADDRESS = (1 << 64) - 1
+_LAST_MS = (1 << 31) - 1
 
 _HOOK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
@@ -72,6 +75,19 @@ def _library():
     return library
 
 
+def _number(name, value, last):
+    """`value`, which C would cut to its number of bits without a word. Raises `ValueError`."""
+    if not 0 <= (number := operator.index(value)) <= last:
+        raise ValueError(f"{name} is {number}, must be from 0 to {last}")
+    return number
+
+
+def _pointer(name, value):
+    if not value:
+        raise ValueError(f"{name} is at no address of this process")
+    return _number(name, value, (1 << 8 * ctypes.sizeof(ctypes.c_void_p)) - 1)
+
+
 def _hook(function):
     return _HOOK(lambda *_: function()) if function else _HOOK()
 
@@ -84,7 +100,9 @@ class @CLASS@:
     def __init__(self, registers, memory, bus_address, clean=None, invalidate=None, polls=100_000_000):
         self._keep = [_hook(clean), _hook(invalidate)]
         self._linux = None
-        self._device = _Device(registers, memory, bus_address, polls, None, *self._keep, None, None)
+        self._device = _Device(_pointer("registers", registers), _pointer("memory", memory),
+                               _number("bus_address", bus_address, _LAST_ADDRESS),
+                               _number("polls", polls, (1 << 32) - 1), None, *self._keep, None, None)
         self._load()
 
     @classmethod
@@ -96,7 +114,9 @@ class @CLASS@:
     @classmethod
     def open_mem(cls, registers, memory, path="/dev/mem"):
         """By physical addresses."""
-        return cls._opened(path, _library().@NAME@_open_mem, ctypes.c_uint64(registers), ctypes.c_uint64(memory))
+        addresses = [ctypes.c_uint64(_number(name, value, _LAST_ADDRESS))
+                     for name, value in (("registers", registers), ("memory", memory))]
+        return cls._opened(path, _library().@NAME@_open_mem, *addresses)
 
     @classmethod
     def _opened(cls, path, function, *arguments):
@@ -113,7 +133,12 @@ class @CLASS@:
         return self
 
     def _load(self):
-        self._check(_library().@NAME@_load(ctypes.byref(self._device)))
+        self._check(_library().@NAME@_load(self._opened_device()))
+
+    def _opened_device(self):
+        if self._device is None:
+            raise DeviceError("the device is closed")
+        return ctypes.byref(self._device)
 
     def _check(self, code):
         if code:
@@ -125,16 +150,17 @@ class @CLASS@:
                   for name, role, dtype, shape in _ARRAYS]
         if more := set(inputs) - set(_INPUTS):
             raise ValueError(f"there is no input {', '.join(sorted(more))}; inputs: {', '.join(_INPUTS)}")
+        device = self._opened_device()
         if self._linux is not None:
             _library().@NAME@_begin(ctypes.byref(self._linux))
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        self._check(_library().@NAME@_run(ctypes.byref(self._device), *pointers))
+        self._check(_library().@NAME@_run(device, *pointers))
         return {name: array for (name, role, *_), array in zip(_ARRAYS, arrays) if role == "output"}
 
     @property
     def cycles(self):
         """Clock cycles of the last run."""
-        return _library().@NAME@_cycles(ctypes.byref(self._device))
+        return _library().@NAME@_cycles(self._opened_device())
 
     @staticmethod
     def _input(name, inputs):
@@ -144,8 +170,13 @@ class @CLASS@:
         given = np.asarray(inputs[name])
         if given.shape != shape:
             raise ValueError(f"input {name} has shape {given.shape}, the design needs {shape}")
-        array = np.ascontiguousarray(given, dtype)
-        if not np.array_equal(array, given, equal_nan=array.dtype.kind == "f"):
+        try:
+            with np.errstate(all="ignore"):
+                array = np.ascontiguousarray(given.real, dtype)
+                fits = given.dtype.kind != "c" and np.array_equal(array, given, equal_nan=array.dtype.kind == "f")
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
             raise ValueError(f"input {name} does not fit elements of type {dtype}")
         return array
 
@@ -156,10 +187,15 @@ class @CLASS@:
 
     @timeout.setter
     def timeout(self, seconds):
+        if self._linux is None:
+            raise DeviceError("there is no timeout: the device is closed, or was not opened by a path")
+        if not 0 <= seconds <= _LAST_MS / 1000:
+            raise ValueError(f"timeout is {seconds}, must be from 0 to {_LAST_MS / 1000} seconds")
         self._linux.timeout_ms = round(1000 * seconds)
 
     def close(self):
         """Give the device back."""
+        self._device = None
         if self._linux is not None:
             _library().@NAME@_close(ctypes.byref(self._linux))
             self._linux = None
