@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from c_targets import MODELS, gcc_results, inputs_of, require_gcc_results
 from random_addresses import address_data, address_function
@@ -32,3 +33,26 @@ def test_an_array_needs_a_size():
     with pytest.raises(ScopError) as raised:
         parse_scop(text, "f.c")
     assert str(raised.value).startswith(message)
+
+
+REFILLED = """void f(const unsigned char x[3][8], int y[3][4]) {
+#pragma scop
+    for (int j = 0; j < 3; j++) {
+        int t[4];
+        for (int i = 0; i < 4; i++) FILL
+        for (int i = 0; i < 8; i++) t[x[j][i] & 3]++;
+        for (int i = 0; i < 4; i++) y[j][i] = t[i];
+    }
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("fill", "filled"), [("t[i] = i;", False), ("if (j > 0 || i < 3) t[i] = i;", True),
+                                              ("if (x[0][i] > 2) t[i] = i;", True)])
+def test_an_array_that_is_overwritten_before_it_is_read_is_not_filled(fill: str, filled: bool) -> None:
+    program = parse_scop(REFILLED.replace("FILL", fill), "f.c")
+    assert any(statement.name == "t_filled" for statement in program.statements) == filled
+    x = (np.arange(24) * 7 % 5).astype(np.uint8).reshape(3, 8)
+    wanted = [[i + np.count_nonzero(row & 3 == i) for i in range(4)] for row in x]
+    if not filled:
+        assert interpret(program, {"x": x})["y"].tolist() == wanted

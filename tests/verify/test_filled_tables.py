@@ -11,6 +11,7 @@ from random_data import function_data
 from verify_mappings import Mapping, mapping_of
 from verify_mutations import memories
 
+import compiler
 from compiler.bind.cgra.filled_tables import FilledTableError
 from compiler.bind.cgra.validate import ValidationError
 from compiler.frontend.c_scop import parse_scop
@@ -59,6 +60,12 @@ def test_memories_with_one_input_have_no_port_for_a_table(memory: str, what: str
     with pytest.raises(FilledTableError, match=rf"statement 't_filled' \(f.c:1\) fills a table that data index, which "
                                                rf"{what}; use --memory pub or --memory dual-port"):
         MODELS["cgra"](parse_scop(GAMMA, "f.c"), {}, {"memory": memory})
+
+
+def test_the_lower_bound_counts_the_words_that_fill_a_table() -> None:
+    """Sixteen words at one per cycle, and then twelve that are looked up."""
+    design = compiler.compile(parse_scop(GAMMA, "f.c"), target="cgra")
+    assert design.bounds.operations == 16 + 12 <= design.predicted_cycles
 
 
 def _changed(nest: AffineNest, later: int = 0, place: int = 0, events: int = 0) -> AffineNest:

@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, dependence_steps
 from compiler.bind.cgra.bands import WHOLE, Bands
+from compiler.bind.cgra.filled_tables import cycles_with_fills
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.netlist import MemNode, PeNode
 from compiler.bind.cgra.options import Options
@@ -128,8 +129,11 @@ class CgraDesign(Design):
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Operations: the most instances of one statement that are needed, as there is one unit per statement."""
-        return Bounds(self.schedule.least_cycles(self.parts.instances), self.traffic.cycles(self.main_memory),
+        """Operations: the most instances of one statement that are needed, as there is one unit per statement; those of
+        one that looks words up in a table follow those that fill it."""
+        needed = self.schedule.needed(self.parts.instances)
+        operations = max(*needed.values(), cycles_with_fills(self.schedule.staged.program, needed))
+        return Bounds(operations, self.traffic.cycles(self.main_memory),
                       dependence_steps(self.program))
 
     @property

@@ -6,7 +6,7 @@ look words up. What a load waits for is no word on a wire: the schedule and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -19,8 +19,8 @@ from compiler.sched.static.schedule import StatementSchedule
 from hw.errors import SluiceError
 from hw.memtile import Affine, AffineNest, DualPortConfig, DualPortInput, MemTileSpec, PubConfig, PubInput
 
-__all__ = ["FILL_PORT", "FilledTableError", "fill_delay", "fill_of", "is_indexed_by_data", "plan_filled", "refusal",
-           "require_fillable", "token_reads", "with_stored_word"]
+__all__ = ["FILL_PORT", "FilledTableError", "cycles_with_fills", "fill_delay", "fill_of", "is_indexed_by_data",
+           "plan_filled", "refusal", "require_fillable", "token_reads", "with_stored_word"]
 
 FILL_PORT = 1
 """The input of a memory tile in ROM mode that fills it; input 0 takes what is looked up."""
@@ -128,6 +128,14 @@ def fill_of(program: Program, memory: str) -> Statement:
         raise FilledTableError(f"memory '{memory}' of program '{program.name}' is not filled once and in order"
                                + (f": {refused[0]} {refused[1]}" if refused else ""))
     return found[0]
+
+
+def cycles_with_fills(program: Program, instances: Mapping[str, int]) -> int:
+    """Cycles that filling a table and then looking up in it take at least, at one word a cycle; 0 without tables.
+    `instances`: of every statement, how many are needed. Raises `FilledTableError`."""
+    cycles = [instances[fill_of(program, memory.name).name] + instances[access.statement.name]
+              for memory in program.memories for access in _accesses(program, memory) if isinstance(access.node, Load)]
+    return max(cycles, default=0)
 
 
 def with_stored_word(statement: Statement) -> Statement:

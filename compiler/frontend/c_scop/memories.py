@@ -101,21 +101,32 @@ def _to_scalar(domain: isl.Set) -> isl.Map:
 
 
 def _is_covered(array: str, data: DataArrays, raw: Sequence[RawStatement]) -> bool:
-    """Whether the scop stores every word of a memory before anything else accesses it."""
+    """Whether the scop stores every word of a memory before it loads any."""
     memory, variable = data.memories[array]
-    users = [s for s in raw if accesses_memory(s.value, memory, (Load, Store))]
-    first = [s for s in users if s.stored is not None]
-    while True:
-        others = [s for s in users if s not in first]
-        early = [s for s in first if not any(_some_before(other, s) for other in others)]
-        if early == first:
-            break
-        first = early
-    missing = _whole(variable)[1]
-    for statement in first:
-        assert statement.stored is not None
-        missing = missing.subtract(statement.stored.intersect_domain(statement.domain).range())
-    return missing.is_empty()
+    every = _whole(variable)[1]
+    stores = [s for s in raw if s.stored is not None and accesses_memory(s.value, memory, (Store,))]
+    loads = [s for s in raw if accesses_memory(s.value, memory, (Load,))]
+    missing = every
+    for store in stores:
+        missing = missing.subtract(_stored(store).range())
+    return missing.is_empty() and all(_is_stored_before(load, stores, every) for load in loads)
+
+
+def _is_stored_before(load: RawStatement, stores: Sequence[RawStatement], every: isl.Set) -> bool:
+    """Whether each of the elements `every` is stored before each instance of `load`."""
+    missing = isl.Map.from_domain_and_range(load.domain, every)
+    for store in stores:
+        later, earlier = _times(load, store)
+        missing = missing.subtract(later.lex_gt_map(earlier).apply_range(_stored(store)))
+        if missing.is_empty():
+            return True
+    return False
+
+
+def _stored(statement: RawStatement) -> isl.Map:
+    """The elements that each instance of a statement stores."""
+    assert statement.stored is not None
+    return statement.stored.intersect_domain(statement.domain)
 
 
 # Order.
@@ -149,11 +160,17 @@ def _before(statement: RawStatement, node: Load | Store, every: Sequence[RawStat
 
 
 def _some_before(first: RawStatement, second: RawStatement) -> bool:
+    earlier, later = _times(first, second)
+    return not earlier.range().lex_lt_set(later.range()).is_empty()
+
+
+def _times(*statements: RawStatement) -> list[isl.Map]:
+    """When each instance of some statements takes place, in vectors of one length."""
+    length = max(len(statement.time) for statement in statements)
     times = []
-    length = max(len(first.time), len(second.time))
-    for statement in (first, second):
+    for statement in statements:
         names = [loop.name for loop in statement.loops]
         vector = [*statement.time, *[0] * (length - len(statement.time))]
         order = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(map(str, vector))}] }}")
-        times.append(order.intersect_domain(statement.domain).range())
-    return not times[0].lex_lt_set(times[1]).is_empty()
+        times.append(order.intersect_domain(statement.domain))
+    return times

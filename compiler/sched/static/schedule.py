@@ -18,7 +18,7 @@ from compiler.analysis.dependences import (
 )
 from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points, values_at
-from compiler.ir.expr import Const
+from compiler.ir.expr import Const, Store
 from compiler.ir.program import Statement
 from compiler.sched.streams.streams import StagedProgram
 
@@ -129,7 +129,11 @@ class Schedule:
 
     def least_cycles(self, asked: Mapping[str, int]) -> int:
         """`lower_bound` if there are only so many instances of the statements in `asked`, as in the user's program."""
-        return max(min(count, asked.get(name, count)) for name, count in self._instances.items())
+        return max(self.needed(asked).values())
+
+    def needed(self, asked: Mapping[str, int]) -> dict[str, int]:
+        """Of every statement, how many instances outputs depend on, no more than `asked` says."""
+        return {name: min(count, asked.get(name, count)) for name, count in self._instances.items()}
 
     def time(self, name: str) -> isl.Aff:
         """Logical cycle inside the tile as a function on the instances of statement `name`."""
@@ -217,15 +221,16 @@ def timed_dependences(staged: StagedProgram, dependences: Sequence[Dependence]) 
 
 def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], order: list[str]) -> dict[str, isl.Set]:
     """Of every statement, producers first, the instances whose values reach an output or an assertion; all of a
-    statement that goes on from its own values."""
+    statement that goes on from its own values, and of one that fills a memory, any word of which may be loaded."""
     carried = recurrences(staged.program, dependences)
     statements = {name: staged.program.statement(name) for name in order}
     live = {n: s.domain if n in staged.roots else isl.Set.empty(s.domain.get_space()) for n, s in statements.items()}
     for name in reversed(order):
         for dependence in dependences:
             if dependence.sink == name and not live[name].is_empty():
-                back = dependence.key in carried
-                reached = statements[dependence.source].domain if back else live[name].apply(dependence.relation)
+                source = statements[dependence.source]
+                whole = dependence.key in carried or isinstance(source.value, Store)
+                reached = source.domain if whole else live[name].apply(dependence.relation)
                 live[dependence.source] = live[dependence.source].union(reached).coalesce()
     return live
 
