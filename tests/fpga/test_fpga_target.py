@@ -253,7 +253,7 @@ def test_loops_go_inside_those_that_carry_a_recurrence(tmp_path):
 
 
 def test_a_recurrence_that_is_too_long(tmp_path):
-    chain = "x[0] * (1 + " * 9 + "y[i - 1]" + ")" * 9
+    chain = "x[0] * (1 + " * 60 + "y[i - 1]" + ")" * 60
     program = c_program(tmp_path, "long_way", "int a[8], int x[1], int y[8]", f"""
     y[0] = a[0];
     for (int i = 1; i < 8; i++)

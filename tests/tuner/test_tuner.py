@@ -130,9 +130,10 @@ def test_budgets() -> None:
             parse_budget(text)
 
 
-def test_every_board_has_a_capacity() -> None:
+def test_boards_of_measured_families_have_a_capacity() -> None:
     for board in boards().values():
-        assert device_capacity(board.device).multipliers > 0
+        if board.family in ("ecp5", "stratix3"):
+            assert device_capacity(board.device).multipliers > 0
     with pytest.raises(CapacityUnknown, match="the size of device XC7A35T is not on record; known are LFE5U-12"):
         device_capacity("XC7A35T")
 
