@@ -1,5 +1,6 @@
 """Random search over SA-C programs with loops on hardware: the interpreter of the graphs against the program in C by
-gcc, against the programs of its loops, against models of targets, and a share against both RTL simulators.
+gcc, against the programs of its loops, against models of targets, and a share against both RTL simulators. The machine
+of the thesis has no model: all its runs are in RTL.
 
 Each failure is written to a folder as a test that pytest runs. Exit status 1 if there was one.
 """
@@ -25,10 +26,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from c_targets import MODELS, simulated  # noqa: E402
 from random_dfg import LoopWriter as FlatWriter  # noqa: E402
+from random_sac_counted import CountedWriter  # noqa: E402
 from random_sac_loops import LoopWriter  # noqa: E402
 from random_sac_nests import NestWriter  # noqa: E402
 
 from compiler.bind.application_forms import FORMS  # noqa: E402
+from compiler.bind.window import place_on_windows  # noqa: E402
 from compiler.frontend.sac import SacProgram, parse_sac, random_inputs  # noqa: E402
 from compiler.frontend.sac.ddcf import interpret  # noqa: E402
 from compiler.frontend.sac.errors import SacRunError  # noqa: E402
@@ -45,7 +48,7 @@ from tests.fuzz.limit import TooSlow, limited  # noqa: E402
 
 __all__ = ["TARGETS", "check_target", "text_of"]
 
-TARGETS = ("interpreter", "fpga", "dataflow", "cgra", "vector")
+TARGETS = ("interpreter", "fpga", "dataflow", "cgra", "vector", "window")
 SIMULATORS = ("icarus", "verilator")
 _KINDS = ("pair", "several", "siblings", "narrowed")
 
@@ -53,9 +56,11 @@ _KINDS = ("pair", "several", "siblings", "narrowed")
 def text_of(seed: int) -> str:
     """The program of a seed."""
     draw = Random(f"sac {seed}")
-    which = draw.randrange(10)
+    which = draw.randrange(12)
     if which < 5:
         return NestWriter(seed).program()
+    if which > 9:
+        return CountedWriter(seed).program()
     return FlatWriter(seed).program() if which < 7 else getattr(LoopWriter(seed), draw.choice(_KINDS))()
 
 
@@ -72,6 +77,8 @@ def check_target(text: str, seed: int, target: str, rtl: bool = False) -> int:
         _against_gcc(program, held, wanted)
     sized = program.with_extents({name: np.shape(value) for name, value in inputs.items() if np.ndim(value)})
     passes = Random(f"form {seed}").choice(list(FORMS.values()))
+    if target == "window":
+        return _on_windows(sized, held, wanted, seed, rtl)
     application, _ = trace_application(sized.optimised(list(passes))[0], held)
     groups = [application.group(numbers) for numbers in group_loops(application.graph, application.candidates()[0])]
     taken = 0
@@ -92,6 +99,16 @@ def check_target(text: str, seed: int, target: str, rtl: bool = False) -> int:
 
     _same(run_application(application, groups, held, execute), wanted, target)
     return taken
+
+
+def _on_windows(sized: SacProgram, held: list[np.ndarray], wanted: list[np.ndarray], seed: int, rtl: bool) -> int:
+    """Runs of the machine of the thesis, with Icarus or with both simulators, memories that are not always ready."""
+    passes = Random(f"window {seed}").choice((("all",), ("inline", "tables", "inline", "separate"), ("most",)))
+    placed = place_on_windows(sized.optimised(list(passes))[0], 1 + seed % 2)
+    for simulator in SIMULATORS[:1 + rtl] if placed.loops else ():
+        _same(placed.simulate(held, simulator, stall=0.2 * (seed % 3 == 0), seed=seed), wanted, simulator)
+        assert all(run.cycles >= run.least_cycles for _, run in placed.runs), "fewer cycles than the least"
+    return len(placed.runs)
 
 
 def _against_gcc(program: SacProgram, held: list[np.ndarray], wanted: list[np.ndarray]) -> None:
