@@ -116,6 +116,28 @@ def test_labels(simulator, memories, stall):
         assert np.array_equal(one, other)
 
 
+_TABLES = """uint8[:], int12[:], int16 main (uint5 A[:], uint8 T[19], int12 S[3,5], uint5 n) {
+    uint8 R[:], int12 Q[:], int16 s = for window W[2] in A
+        return (array (T[W[0] & n] + T[W[1] & 15]), array (S[W[0] & 1, W[1] & 3]), sum ((int16)S[2, W[0] >> 3]));
+} return (R, Q, s);"""
+
+
+@pytest.mark.parametrize(("simulator", "memories", "stall"), [("icarus", 1, 0.3), ("verilator", 2, 0.0)])
+def test_tables(simulator, memories, stall):
+    """Arrays that values index, each read once; what is outside is 0."""
+    program = parse_sac(_TABLES)
+    chance = np.random.default_rng(2)
+    inputs = {"A": chance.integers(0, 32, 90), "T": chance.integers(0, 256, 19),
+              "S": chance.integers(-2048, 2048, (3, 5)), "n": 15}
+    placed = check(program, inputs, simulator, memories, stall=stall)
+    (_, run), = placed.runs
+    assert run.traffic.reads == 23 + 5 + 3 * 3 and run.least_cycles >= 5 + 3 * 3 + 89
+    outside = program.held({**inputs, "n": 31})
+    found = placed.simulate(outside, simulator, stall=stall)
+    for one, other in zip(run_on_dfgs(placed.program.module, "main", outside), found, strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_no_iterations():
     """A loop of no windows leaves what reductions of nothing are."""
     program = parse_sac("int8[:], int12, uint32[:] main (int8 A[:]) {\n  int8 R[:], int12 m, uint32 H[:] = for "
@@ -131,13 +153,14 @@ def test_no_iterations():
 
 def test_refusals():
     for result, reason in [
-            ("histogram (a, n)", "HISTOGRAM_VALUES at program.sc:1:81: the number of its results is not known, and "
+            ("histogram (a, n)", "HISTOGRAM_VALUES at program.sc:2:28: the number of its results is not known, and "
                                  "they need memory on chip; write it as a number"),
             ("histogram (a, 40000)", "it has 40000 results, and memory on chip is for 32768; divide labels by"),
-            ("array (T[a & 15])", "AREF at program.sc:1:88: reads an element that a value of the run names, which "
-                                  "takes a cycle more than bodies have; write a switch")]:
-        program = parse_sac("uint32[:] main (uint16 A[:], uint16 n, uint32 T[16]) return (for a in A return "
-                            f"({result}));")
+            ("array (T[a & 15])", "AREF at program.sc:2:35: the extents of the array are not known, and it needs "
+                                  "memory on chip; declare it with extents: uint8 T[64]"),
+            ("array (U[a])", "the array has 1025 words, and memory within a cycle is for 1024; leave the loop")]:
+        program = parse_sac("uint32[:] main (uint16 A[:], uint16 n, uint32 T[:], bool U[32769])\n"
+                            f"return (for a in A return ({result}));")
         (_, obstacle), = place_on_windows(program.optimised(list(_ALL))[0]).host
         assert reason in obstacle.reason
     loop = place_on_windows(strip(32, 1, 1)).loops

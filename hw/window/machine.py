@@ -25,6 +25,7 @@ from hw.window.spec import (
     Carry,
     Constant,
     Counters,
+    Element,
     FinalValue,
     Operand,
     Operator,
@@ -34,6 +35,7 @@ from hw.window.spec import (
     Windows,
     WindowSpec,
 )
+from hw.window.tables import TableMemory
 from hw.window.writer import TileWriter
 
 __all__ = ["WindowMachine"]
@@ -43,8 +45,9 @@ class WindowMachine(wiring.Component):
     """A machine for `spec`, which says what its memories hold.
 
     `start`, for one cycle, begins a run: the machine reads its argument words from address 0 of ``memory0``, one per
-    cycle, settles for as many cycles as arrays have dimensions, runs, and is `done` from the cycle after the last
-    result is written, until the next start. `fire`: an iteration in this cycle. Memories: `hw.window.ports.MemoryPort`;
+    cycle, fills its tables with a word per cycle, settles for as many cycles as arrays have dimensions, runs, and is
+    `done` from the cycle after the last result is written, until the next start. `fire`: an iteration in this cycle.
+    Memories: `hw.window.ports.MemoryPort`;
     ``memory1``, if there is one, takes the results.
     """
 
@@ -70,16 +73,19 @@ class _Elaboration:
         self.left = Signal(WORD, name="left")  # iterations
         self.begin = Signal(name="begin")  # arguments are there, and what follows from them
         self.go = Signal(name="go")  # the same of a loop that has iterations
+        self.taking = Signal(name="taking")  # words that come are arguments
         self.finish = Signal(name="finish")  # all iterations have been
         self.valid: list[Value] = []  # of generators
         self.ready: list[Value] = []  # of writers
         self.busy: list[Value] = []
         self.readers: list[WindowGenerator] = []
         self.writers: list[TileWriter | AccumulatorWriter] = []
+        self.tables: list[TableMemory] = []
         self.ends: list[tuple[Value, Value]] = []  # words to write after the loop, and their addresses
 
     def run(self) -> Module:
         """Everything."""
+        self.fill_tables()
         for number, node in enumerate(self.spec.nodes):
             _BUILD[type(node)](self, number, node)
         self.control()
@@ -131,6 +137,21 @@ class _Elaboration:
     def operator(self, number: int, node: Operator) -> None:
         operands = [self.value(operand) for operand in node.operands]
         self.m.d.comb += self.outputs[number][0].eq(build_operator(node.kind, operands, node.width, self._wire))
+
+    def fill_tables(self) -> None:
+        """Tables, which `_begin` fills, and what nodes read of them."""
+        for number, table in enumerate(self.spec.tables):
+            nodes = [n for n, node in enumerate(self.spec.nodes) if isinstance(node, Element) and node.table == number]
+            self.m.submodules[f"table{number}"] = part = TableMemory(table, len(nodes))
+            self.m.d.comb += part.word.eq(self.word)
+            self.m.d.comb += [self.outputs[n][0].eq(part.elements[k]) for k, n in enumerate(nodes)]
+            self.tables.append(part)
+
+    def element(self, number: int, node: Element) -> None:
+        readers = [n for n, other in enumerate(self.spec.nodes)
+                   if isinstance(other, Element) and other.table == node.table]
+        places = self.tables[node.table].indices[readers.index(number)]
+        self.m.d.comb += [place.eq(self.value(index)) for place, index in zip(places, node.indices, strict=True)]
 
     def _wire(self, value: Value) -> Value:
         wire = Signal(value.shape(), name="wire")
@@ -188,14 +209,15 @@ class _Elaboration:
         m, machine, spec = self.m, self.machine, self.spec
         arguments = RequestPort(spec.address_bits, writes=False).create(path=("arguments",))
         results = RequestPort(spec.address_bits, writes=True).create(path=("results",))
-        cursor = Signal(range(max(len(self.words), len(self.ends)) + 1))
+        most = max([len(self.words), len(self.ends), *(table.words for table in spec.tables)])
+        cursor = Signal(range(most + 1))
         arrives = self._connect(arguments, results)
         m.d.comb += [self.go.eq(self.begin & self.value(spec.iterations).any()),
                      arguments.address.eq(cursor), machine.fire.eq(self._fire())]
         for port in (arguments, results):
             with m.If(port.valid & port.ready):
                 m.d.sync += cursor.eq(cursor + 1)
-        with m.If(arrives):
+        with m.If(arrives & self.taking):
             m.d.sync += [word.eq(later) for word, later in pairwise([*self.words, self.word])]
         with m.FSM():
             self._begin(cursor, arguments, arrives)
@@ -210,9 +232,17 @@ class _Elaboration:
                 m.d.sync += self.machine.done.eq(0)
                 m.next = "arguments"
         with m.State("arguments"):
-            m.d.comb += arguments.valid.eq(cursor != len(self.words))
+            m.d.comb += [arguments.valid.eq(cursor != len(self.words)), self.taking.eq(1)]
             with m.If(~arguments.valid & ~arrives):
-                m.next = "settle"
+                m.d.sync += cursor.eq(0)
+                m.next = "table0" if self.tables else "settle"
+        for number, (table, part) in enumerate(zip(self.spec.tables, self.tables, strict=True)):
+            with m.State(f"table{number}"):
+                m.d.comb += [arguments.valid.eq(cursor != table.words), part.put.eq(arrives),
+                             arguments.address.eq(self.address(table.address) + cursor), part.address.eq(cursor - 1)]
+                with m.If(~arguments.valid & ~arrives):
+                    m.d.sync += cursor.eq(0)
+                    m.next = f"table{number + 1}" if table is not self.spec.tables[-1] else "settle"
         with m.State("settle"):
             m.d.sync += settled.eq(settled + 1)
             with m.If(settled == self._settling()):
@@ -280,6 +310,8 @@ def _operands(spec: WindowSpec) -> set[Operand]:
             found.add(node.following)
         elif isinstance(node, Reduction):
             found |= {node.value, node.mask}
+        elif isinstance(node, Element):
+            found |= {*node.indices}
         elif isinstance(node, Accumulators):
             found |= {node.value, node.mask, *node.labels}
     return found
@@ -288,5 +320,5 @@ def _operands(spec: WindowSpec) -> set[Operand]:
 _BUILD: dict[type, Callable[[Any, int, Any], None]] = {
     Windows: _Elaboration.windows, Counters: _Elaboration.counters, Operator: _Elaboration.operator,
     Carry: _Elaboration.carry, Tile: _Elaboration.tile, Reduction: _Elaboration.reduction,
-    Accumulators: _Elaboration.accumulators,
+    Accumulators: _Elaboration.accumulators, Element: _Elaboration.element,
     FinalValue: _Elaboration.final_value}

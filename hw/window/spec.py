@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import prod
 
 __all__ = [
-    "WORD", "Accumulators", "ArgumentWord", "Carry", "Constant", "Counters", "FinalValue", "Node", "Operand",
-    "Operator", "Output", "Reduction", "Tile", "WindowSpec", "Windows", "element_bits",
+    "WORD", "Accumulators", "ArgumentWord", "Carry", "Constant", "Counters", "Element", "FinalValue", "Node", "Operand",
+    "Operator", "Output", "Reduction", "Table", "Tile", "WindowSpec", "Windows", "element_bits",
 ]
 
 WORD = 32
@@ -92,6 +92,39 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class Table:
+    """An array of `extents` elements of `width` bits at `address`, of which the machine has a copy on chip."""
+
+    address: Operand
+    extents: tuple[int, ...]
+    width: int
+
+    @property
+    def row_words(self) -> int:
+        """Words of a row."""
+        return -(-self.extents[-1] * element_bits(self.width) // WORD)
+
+    @property
+    def words(self) -> int:
+        """Words of all rows."""
+        return prod(self.extents[:-1]) * self.row_words
+
+
+@dataclass(frozen=True)
+class Element:
+    """The element of table `table` that `indices` (32 bits each) name, of `width` bits; 0 outside of it."""
+
+    table: int
+    indices: tuple[Operand, ...]
+    width: int
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Bits of the output."""
+        return (self.width,)
+
+
+@dataclass(frozen=True)
 class Carry:
     """A register of `width` bits that holds `first` in the first iteration, and after each the `following` of it. Its
     outputs are the value in an iteration and the last one of all, which is the same register after the loop."""
@@ -163,14 +196,15 @@ class FinalValue:
     widths = (1,)
 
 
-Node = Windows | Counters | Operator | Carry | Tile | Reduction | Accumulators | FinalValue
+Node = Windows | Counters | Operator | Element | Carry | Tile | Reduction | Accumulators | FinalValue
 
 
 @dataclass(frozen=True)
 class WindowSpec:
     """A machine. `arguments`: bits of each argument word; `loop`: extents of the loop; `iterations`: their product.
 
-    `memories`: 1, or 2 of which the second takes the results. `address_bits` of a memory's addresses, which are those
+    `memories`: 1, or 2 of which the second takes the results. `tables`: arrays that values index, beside those of
+    generators, in the order in which they are filled. `address_bits` of a memory's addresses, which are those
     of words; `count_bits` of extents.
     """
 
@@ -179,6 +213,7 @@ class WindowSpec:
     iterations: Operand
     nodes: tuple[Node, ...]
     memories: int = 1
+    tables: tuple[Table, ...] = ()
     address_bits: int = 18
     count_bits: int = 16
 

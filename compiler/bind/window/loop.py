@@ -95,22 +95,26 @@ class WindowLoop:
         windows = [node for node in self.spec.nodes if isinstance(node, Windows)]
         reads = sum(_read_words(node, operands[addresses[node.address]].shape, extents) for node in windows)
         shapes = [(result.shape(extents, operands), result.scalar.width) for result in self.interface.results]
-        return Words(reads if prod(extents) else 0, sum(words_of(shape, width) for shape, width in shapes))
+        tables = sum(table.words for table in self.spec.tables)
+        return Words(tables + (reads if prod(extents) else 0), sum(words_of(shape, width) for shape, width in shapes))
 
     def least_cycles(self, operands: Sequence[np.ndarray], extents: Sequence[int]) -> int:
-        """The fewest cycles of a machine of this kind: iterations, or accesses to the busier memory; then what goes on
-        behind the last iteration, a cycle for each place of an accumulator, or the words of all of them."""
+        """The fewest cycles of a machine of this kind: words of tables, before the first iteration; iterations, or
+        accesses to the busier memory; then what goes on behind the last iteration, a cycle for each place of an
+        accumulator, or the words of all of them."""
         words = self.traffic(operands, extents)
         kept = [node for node in self.spec.nodes if isinstance(node, Accumulators)]
         late = sum(words_of(node.extents, node.width) for node in kept)
-        writes = words.writes - late
-        parts = [words.reads + writes] if self.spec.memories == 1 else [words.reads, writes]
-        return max(prod(extents), *parts) + max([late, *(prod(node.extents) for node in kept)])
+        early = sum(table.words for table in self.spec.tables)
+        reads, writes = words.reads - early, words.writes - late
+        parts = [reads + writes] if self.spec.memories == 1 else [reads, writes]
+        return early + max(prod(extents), *parts) + max([late, *(prod(node.extents) for node in kept)])
 
     def _array_arguments(self) -> Iterator[tuple[int, int]]:
         """Argument word of the address of each array, and the operand that it is."""
         place = 0
         ranks = {node.address: len(node.sizes) for node in self.spec.nodes if isinstance(node, Windows)}
+        ranks.update((table.address, len(table.extents)) for table in self.spec.tables)
         for number, _ in self.interface.arrays:
             yield place, number
             place += 1 + ranks[ArgumentWord(place)]
@@ -130,7 +134,8 @@ def compile_loop(fate: LoopFate, memories: int = 1) -> WindowLoop:
     """The machine of a loop that is a dataflow graph, with one memory or a second one for results. Raises
     `WindowError`."""
     assert fate.dfg is not None and fate.interface is not None
-    return WindowLoop(fate.dfg.name, fate.dfg, fate.interface, lower_dfg(fate.dfg, memories))
+    extents = [type_.extents for type_ in fate.loop.graphs[0].inputs]
+    return WindowLoop(fate.dfg.name, fate.dfg, fate.interface, lower_dfg(fate.dfg, extents, memories))
 
 
 def _read_words(node: Windows, shape: Sequence[int], extents: Sequence[int]) -> int:

@@ -15,10 +15,12 @@ from hw.window import (
     Carry,
     Constant,
     Counters,
+    Element,
     FinalValue,
     Operator,
     Output,
     Reduction,
+    Table,
     Tile,
     Windows,
     WindowSpec,
@@ -33,14 +35,24 @@ MOST_PLACES = 1 << 15
 """Results of a histogram, or of an accumulation by label: 58 block memories of an ECP5, if they have 32 bits."""
 
 
-def lower_dfg(dfg: Dfg, memories: int = 1) -> WindowSpec:
-    """The machine of a graph, with one memory, or a second one for results. Raises `WindowError`."""
+MOST_WORDS = 1 << 10
+"""Words of an array that values index, in memory of look-up tables."""
+
+Extents = Sequence[tuple[int | None, ...]]
+"""Extents of each operand of a loop, as far as they are known."""
+
+
+def lower_dfg(dfg: Dfg, extents: Extents, memories: int = 1) -> WindowSpec:
+    """The machine of the graph of a loop whose operands have `extents`, with one memory, or a second one for results.
+    Raises `WindowError`."""
     names = [port.name for port in dfg.inputs]
     loop = tuple(ArgumentWord(n) for n, name in enumerate(names) if name.startswith("loop.extent"))
     kept = [n for n, node in enumerate(dfg.nodes) if not _joins(dfg, node)]
     moved = {number: place for place, number in enumerate(kept)}
+    tables = _tables(dfg, extents)
     return WindowSpec(tuple(port.width for port in dfg.inputs), loop, ArgumentWord(names.index("iterations")),
-                      tuple(_node(dfg, dfg.nodes[n], moved) for n in kept), memories)
+                      tuple(_node(dfg, dfg.nodes[n], moved, list(tables)) for n in kept), memories,
+                      tuple(tables.values()))
 
 
 def _joins(dfg: Dfg, node: DfgNode) -> bool:
@@ -53,7 +65,28 @@ def _is_trigger(dfg: Dfg, operand: Operand) -> bool:
     return isinstance(operand, Edge) and dfg.nodes[operand.number].kind in RETURNS
 
 
-def _node(dfg: Dfg, node: DfgNode, moved: dict[int, int]) -> Node:
+def _tables(dfg: Dfg, extents: Extents) -> dict[Operand, Table]:
+    """The arrays that values index, by their addresses."""
+    found = {}
+    for node in dfg.nodes:
+        if node.kind != "AREF" or node.operands[0] in found:
+            continue
+        address = node.operands[0]
+        assert isinstance(address, Argument)
+        operand = int(dfg.inputs[address.number].name.partition(".")[0].removeprefix("in"))
+        known = tuple(extent for extent in extents[operand] if extent is not None)
+        if len(known) < len(extents[operand]):
+            raise _refused(dfg, node, "the extents of the array are not known, and it needs memory on chip",
+                           "declare it with extents: uint8 T[64]")
+        table = Table(ArgumentWord(address.number), known, node.number("bits"))
+        if table.words > MOST_WORDS:
+            raise _refused(dfg, node, f"the array has {table.words} words, and memory within a cycle is for "
+                           f"{MOST_WORDS}", "leave the loop on the host, or compile it for another target")
+        found[address] = table
+    return found
+
+
+def _node(dfg: Dfg, node: DfgNode, moved: dict[int, int], tables: list[Operand]) -> Node:
     operands = [_operand(operand, moved) for operand in node.operands]
     lower = _LOWER.get(node.kind)
     if lower is not None:
@@ -65,8 +98,8 @@ def _node(dfg: Dfg, node: DfgNode, moved: dict[int, int]) -> Node:
     if node.kind.endswith("_VALUES"):
         return _reduction(dfg, node, operands)
     if node.kind == "AREF":
-        raise _refused(dfg, node, "reads an element that a value of the run names, which takes a cycle more than "
-                       "bodies have", "write a switch, or compile the loop for another target")
+        rank = len(operands) // 2
+        return Element(tables.index(node.operands[0]), tuple(operands[1 + rank:]), node.widths[0])
     raise _refused(dfg, node, "is not in the machine, whose bodies take one cycle", "leave the loop on the host, or "
                    "compile it for another target")
 
