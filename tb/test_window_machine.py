@@ -116,18 +116,18 @@ def test_labels(simulator, memories, stall):
         assert np.array_equal(one, other)
 
 
-_TABLES = """uint8[:], int12[:], int16 main (uint5 A[:], uint8 T[19], int12 S[3,5], uint5 n) {
-    uint8 R[:], int12 Q[:], int16 s = for window W[2] in A
+_TABLES = """uint8[:], int12[:], int16 main (uint5 A[:], uint9 B[:], uint8 T[19], int12 S[3,5], uint5 n) {
+    uint8 R[:], int12 Q[:], int16 s = for window W[2] in A dot b in B
         return (array (T[W[0] & n] + T[W[1] & 15]), array (S[W[0] & 1, W[1] & 3]), sum ((int16)S[2, W[0] >> 3]));
 } return (R, Q, s);"""
 
 
 @pytest.mark.parametrize(("simulator", "memories", "stall"), [("icarus", 1, 0.3), ("verilator", 2, 0.0)])
 def test_tables(simulator, memories, stall):
-    """Arrays that values index, each read once; what is outside is 0."""
+    """Arrays that values index, each read once; what is outside is 0. Nothing reads B."""
     program = parse_sac(_TABLES)
     chance = np.random.default_rng(2)
-    inputs = {"A": chance.integers(0, 32, 90), "T": chance.integers(0, 256, 19),
+    inputs = {"A": chance.integers(0, 32, 90), "B": np.zeros(89, int), "T": chance.integers(0, 256, 19),
               "S": chance.integers(-2048, 2048, (3, 5)), "n": 15}
     placed = check(program, inputs, simulator, memories, stall=stall)
     (_, run), = placed.runs

@@ -56,12 +56,14 @@ class WindowRun:
 
 @dataclass(frozen=True)
 class WindowLoop:
-    """A loop, its graph, and the machine that runs it."""
+    """A loop, its graph, and the machine that runs it. `arrays`: the operands that are arrays, with the extents that
+    are known."""
 
     name: str
     dfg: Dfg
     interface: Interface
     spec: WindowSpec
+    arrays: tuple[tuple[int, tuple[int | None, ...]], ...]
 
     @cached_property
     def verilog(self) -> str:
@@ -113,11 +115,9 @@ class WindowLoop:
     def _array_arguments(self) -> Iterator[tuple[int, int]]:
         """Argument word of the address of each array, and the operand that it is."""
         place = 0
-        ranks = {node.address: len(node.sizes) for node in self.spec.nodes if isinstance(node, Windows)}
-        ranks.update((table.address, len(table.extents)) for table in self.spec.tables)
-        for number, _ in self.interface.arrays:
+        for number, extents in self.arrays:
             yield place, number
-            place += 1 + ranks[ArgumentWord(place)]
+            place += 1 + len(extents)
 
     def _check(self, memories: Sequence[Sequence[int]], extents: Sequence[int]) -> None:
         most = 1 << self.spec.address_bits
@@ -135,7 +135,8 @@ def compile_loop(fate: LoopFate, memories: int = 1) -> WindowLoop:
     `WindowError`."""
     assert fate.dfg is not None and fate.interface is not None
     extents = [type_.extents for type_ in fate.loop.graphs[0].inputs]
-    return WindowLoop(fate.dfg.name, fate.dfg, fate.interface, lower_dfg(fate.dfg, extents, memories))
+    arrays = tuple((number, extents[number]) for number, _ in fate.interface.arrays)
+    return WindowLoop(fate.dfg.name, fate.dfg, fate.interface, lower_dfg(fate.dfg, extents, memories), arrays)
 
 
 def _read_words(node: Windows, shape: Sequence[int], extents: Sequence[int]) -> int:
