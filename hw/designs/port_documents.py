@@ -18,19 +18,18 @@ __all__ = ["add_ports"]
 
 
 def add_ports(directory: Path, ports: SystemPorts, drivers: Mapping[str, str] | None = None) -> str:
-    """Put ``rtl/MODULE_ports.v`` into the design directory, and registers, IP-XACT and the core of FuseSoC for it in
-    place of those for the system inside, which stays. `drivers`: files in place of those there. Returns the name of
-    the module. Raises `DesignError`, `PortError`."""
+    """Put ``rtl/MODULE_ports.v`` into the design directory, and registers, IP-XACT, FuseSoC's core and LiteX's module
+    for it in place of those for the system inside, which stays. `drivers`: files in place of those there. Returns the
+    name of the module. Raises `DesignError`, `PortError`."""
     design = load_design(str(directory), None, None)
     system = adapt_system(design.module, design.sources, ports)
     documents = system_documents(system.module, system.sources, adapted_registers(design.registers, ports),
                                  f"system {system.module}") | dict(drivers or {})
     with locked_folder(directory):
         manifest = json.loads((directory / MANIFEST).read_text())
-        core = f"{design.module}.core"
-        if core in manifest["files"]:
-            del manifest["files"][core]
-            remove_file(directory / core)
+        for other in (f"{design.module}.core", f"{design.module}_litex.py"):
+            if manifest["files"].pop(other, None):
+                remove_file(directory / other)
         for name, text in documents.items():
             write_atomic(directory / name, text)
             manifest["files"][name] = hashlib.sha256(text.encode()).hexdigest()

@@ -154,7 +154,7 @@ def test_a_design_reports_and_emits(tmp_path: Path) -> None:
     design.emit(tmp_path, random_inputs(program, 2))
     written = {p.name for p in tmp_path.iterdir()}
     assert written == {"configuration.hex", "manifest.json", "matmul.c", "matmul.vector", "memory.hex", "rtl", "host",
-                       "component.xml", "vector_system.core"}
+                       "component.xml", "vector_system.core", "vector_system_litex.py"}
     assert any("module" in p.read_text() for p in (tmp_path / "rtl").iterdir())
 
 
