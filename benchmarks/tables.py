@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.address_units import address_table
 from benchmarks.area_tables import area_table
+from benchmarks.boards import board_table
 from benchmarks.compile_growth_tables import compile_growth_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.exit_tables import exit_table
@@ -71,6 +72,7 @@ def figure_tables() -> str:
         target_tables(), polybench_table(), polybench_float_table(), compile_growth_table(), halide_table(),
         sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
         float_operator_table(), float_function_table(), vector_float_table(),
+        board_table(),
     ])
 
 
