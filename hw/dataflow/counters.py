@@ -25,16 +25,18 @@ class CounterChain(wiring.Component):
     `last`: the vector is the last one.
 
     Every counter has a value for all values of the counters outside it. The first `held` counters do not count: they
-    take the values of `size0`, `size1` ... with `load`.
+    take the values of `size0`, `size1` ... with `load`. `skip`, if there is such a `jump` (number of a counter and a
+    value above its own): it steps to that value instead of the next.
     """
 
-    def __init__(self, counters: tuple[Counter, ...], held: int = 0):
-        self.counters, self.held = counters, held
+    def __init__(self, counters: tuple[Counter, ...], held: int = 0, jump: tuple[int, int] | None = None):
+        self.counters, self.held, self.jump = counters, held, jump
         super().__init__({
             "en": In(1),
             "load": In(1),
             **{f"size{k}": In(counters[k].shape) for k in range(held)},
             "last": Out(1),
+            **({"skip": In(1)} if jump else {}),
             **{f"c{k}": Out(counter.shape) for k, counter in enumerate(counters)},
             **{f"wrap{k}": Out(1) for k in range(len(counters))},
         })
@@ -72,7 +74,10 @@ class CounterChain(wiring.Component):
                 continue
             low = piecewise_value(counter.low, following)
             restart = getattr(self, f"wrap{k}") | self.load
-            m.d.comb += after.eq(Mux(restart, low, Mux(steps[k], value + 1, value)))
+            following_value = value + 1
+            if self.jump and self.jump[0] == k:
+                following_value = Mux(self.skip, Const(self.jump[1], counter.shape), following_value)
+            m.d.comb += after.eq(Mux(restart, low, Mux(steps[k], following_value, value)))
             with m.If(self.en | self.load):
                 m.d.sync += value.eq(after)
             following.append(after)

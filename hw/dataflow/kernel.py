@@ -17,7 +17,7 @@ from hw.dataflow.counters import CounterChain
 from hw.dataflow.edges import EdgeQueue
 from hw.dataflow.memory_accesses import INDEX_BITS, MemoryAccesses
 from hw.dataflow.operators import build_operators
-from hw.dataflow.spec import ChannelSpec, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
+from hw.dataflow.spec import ChannelSpec, Exit, KernelSpec, NodeSpec, Predicate, ReadSpec, Word
 from hw.labels import Label
 from hw.lib.taps import Taps
 
@@ -60,7 +60,8 @@ class Kernel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         spec = self.spec
-        m.submodules.chain = self._chain = CounterChain(spec.counters, len(spec.sizes))
+        jump = (spec.exit.level, spec.exit.target) if spec.exit else None
+        m.submodules.chain = self._chain = CounterChain(spec.counters, len(spec.sizes), jump)
         m.d.comb += [getattr(self._chain, f"size{k}").eq(getattr(self, f"size{k}")) for k in range(len(spec.sizes))]
         self._en, self._running, self._begin = Signal(), Signal(), Signal()
         self._taps = Taps(m, self._en)
@@ -80,6 +81,8 @@ class Kernel(wiring.Component):
         for number, channel in enumerate(spec.channels):
             self._channel(m, number, channel)
         self._control(m, Cat(ready).all())
+        if spec.exit:
+            self._leave(m, spec.exit)
         if spec.traps:
             m.d.comb += [getattr(self, name).eq(getattr(self._accesses, name)) for name in _TRAP]
         return m
@@ -114,6 +117,18 @@ class Kernel(wiring.Component):
                 m.d.sync += [left.eq(left - 1), self.busy.eq(left != 1)]
         with m.Elif(self.busy):
             m.d.sync += self.stalls.eq(self.stalls + 1)
+
+    def _leave(self, m: Module, leave: Exit) -> None:
+        """End a loop early."""
+        node, ended = self.spec.nodes[leave.node], Signal()
+        ticks = node.delay + node.latency + leave.wait
+        zero = self._taps.delayed(self._results[leave.node], leave.wait) == 0
+        over = self._when(m, node.fires, ticks) & self._when(m, leave.where, ticks) & zero
+        m.d.comb += self._chain.skip.eq(ended & self._when(m, leave.where, 0))
+        with m.If(self._begin):
+            m.d.sync += ended.eq(0)
+        with m.Elif(self._en & over):
+            m.d.sync += ended.eq(1)
 
     def _when(self, m: Module, predicate: Predicate, ticks: int) -> Value:
         """Whether `predicate` held for the counters of `ticks` ticks ago."""

@@ -15,9 +15,9 @@ from amaranth.hdl import Shape
 
 from hw.errors import SluiceError
 
-__all__ = ["LOAD_TICKS", "STORE_TICKS", "Affine", "ChannelSpec", "Constraint", "Counter", "Floor", "KernelError",
-           "KernelPorts", "KernelSpec", "MemorySpec", "NodeSpec", "Operator", "Piece", "Predicate", "ReadSpec",
-           "SizeSpec", "Source", "StreamPorts", "StreamSpec", "Word"]
+__all__ = ["LOAD_TICKS", "STORE_TICKS", "Affine", "ChannelSpec", "Constraint", "Counter", "Exit", "Floor",
+           "KernelError", "KernelPorts", "KernelSpec", "MemorySpec", "NodeSpec", "Operator", "Piece", "Predicate",
+           "ReadSpec", "SizeSpec", "Source", "StreamPorts", "StreamSpec", "Word"]
 
 
 class KernelError(SluiceError):
@@ -276,13 +276,27 @@ class StreamPorts(Protocol):
 
 
 @dataclass(frozen=True)
+class Exit:
+    """A loop that ends early: that of counter number `level`, over the vectors in `where`. When node number `node` has
+    fired in one of these, and its result `wait` ticks ago was zero, the counter's next step there, from a tick later
+    on, is to `target`, which is more than all values in `where`."""
+
+    node: int
+    where: Predicate
+    level: int
+    target: int
+    wait: int
+
+
+@dataclass(frozen=True)
 class KernelSpec:
     """A kernel. Nodes are ordered so that words within one tick go from earlier to later nodes.
 
     `sizes`: run-time sizes (Bok 2018: parameters). They are the values of the outermost counters, one each, which do
     not count; the others walk, for each value, the vectors that have it. `ticks`: vectors that the counters step
     through, at most if there are sizes. Raises `KernelError` if there are no counters (other than sizes), no outputs,
-    or accesses to memories that there are not or with latencies that they do not have.
+    or accesses to memories that there are not or with latencies that they do not have. With an `exit`, runs may have
+    fewer ticks.
     """
 
     name: str
@@ -295,6 +309,7 @@ class KernelSpec:
     tables: tuple[tuple[int, ...], ...] = ()
     sizes: tuple[SizeSpec, ...] = ()
     memories: tuple[MemorySpec, ...] = ()
+    exit: Exit | None = None
 
     def __post_init__(self) -> None:
         if len(self.counters) <= len(self.sizes) or not self.outputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, traffic_text
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
+from compiler.bind.dataflow.early_exit import Jump
 from compiler.bind.dataflow.host import kernel_interface
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
@@ -20,8 +21,9 @@ from compiler.bind.dataflow.start_to_done import start_to_done
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.dataflow.word_streams import KernelArrays
 from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks, live_values
-from compiler.bind.design import BufferStorage, Run
+from compiler.bind.design import BufferStorage, Run, check_inputs
 from compiler.bind.page import html_page, html_table, html_text
+from compiler.ir.interpret import statement_values
 from compiler.ir.program import Program
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
@@ -59,6 +61,27 @@ class DataflowDesign(StreamDesign):
     def predicted_cycles(self) -> int:
         """Ticks of a run, from the first vector of the counters until the last word has left."""
         return self.plan.total_ticks(self.sizes)
+
+    @property
+    def least_cycles(self) -> int:
+        """Ticks of a run that ends as early as it can."""
+        return self.predicted_cycles - (self.plan.early.most_saved if self.plan.early else 0)
+
+    def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Ticks of a run on `inputs`. Raises `InputError`, and `ProgramError` for what they may not be."""
+        jump = self._jump(inputs)
+        return self.predicted_cycles - (jump.saved if jump else 0)
+
+    def start_to_done_for(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """Clock cycles of a run on `inputs`; see `predicted_start_to_done`. Raises as `cycles_for` does."""
+        return start_to_done(self.plan, self.executable.places, self.main_memory, self.sizes, self._jump(inputs))
+
+    def _jump(self, inputs: Mapping[str, np.ndarray]) -> Jump | None:
+        """What a run on `inputs` leaves out."""
+        if self.plan.early is None:
+            return None
+        data = check_inputs(self.program, inputs)
+        return self.plan.early.jump(statement_values(self.plan.network.program, data, self.plan.early.statement))
 
     @cached_property
     def bound(self) -> TickBound:
@@ -146,7 +169,8 @@ class DataflowDesign(StreamDesign):
         """Options that were set and choices that were made."""
         options = self.options
         given = {"lanes": options.lanes, "interleave": options.interleave, "latency": options.latency,
-                 "reorder": options.reorder, "transform": options.transform or None}
+                 "reorder": options.reorder, "transform": options.transform or None,
+                 "exits": options.exits if options.exits != "early" else None}
         return {k: str(v) for k, v in given.items() if v is not None} | self.plan.choices
 
     def report(self, run: Run | None = None, equal: bool | None = None) -> str:

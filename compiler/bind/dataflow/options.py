@@ -14,6 +14,7 @@ __all__ = ["Options"]
 
 _MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
 _REORDERINGS = ("host", "chip")
+_EXITS = ("early", "maximum")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Options(MemoryOptions):
     * `clock_mhz`: clock rate at which recurrences are to run, 1 to 500. Where registers behind operators would make
       them wait, operators get registers only as far as their delays (`hw.delays`) ask for them in a period of it.
 
+    * `exits`: ``early`` for loops that end when the data say so, ``maximum`` for loops that always make all their
+      trips.
+
     Raises `DataflowError` for values outside these.
     """
 
@@ -44,6 +48,7 @@ class Options(MemoryOptions):
     transform: str = ""
     clock_mhz: int = 120
     reassociate: bool = False
+    exits: str = "early"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,6 +60,8 @@ class Options(MemoryOptions):
             raise DataflowError(f"clock_mhz is {self.clock_mhz}, not in 1..500")
         if self.reorder not in _REORDERINGS:
             raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
+        if self.exits not in _EXITS:
+            raise DataflowError(f"exits is '{self.exits}', neither 'early' nor 'maximum'")
         if not isinstance(self.transform, str):
             raise DataflowError(f"transform is {self.transform}, not a text like 'tile(i=4, j=4)'")
         if not isinstance(self.latency or {}, Mapping):

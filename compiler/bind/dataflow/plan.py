@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from compiler.attempts import attempt
 from compiler.bind.dataflow.build_kernel import build_kernel
 from compiler.bind.dataflow.chaining import chain_recurrences
 from compiler.bind.dataflow.drain_lanes import with_drain_lanes
+from compiler.bind.dataflow.early_exit import EarlyExit, find_exit
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
 from compiler.bind.dataflow.iteration_counters import Idle, TickClock, tick_clock
@@ -62,7 +63,8 @@ _PADS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 @dataclass(frozen=True)
 class Plan:
-    """`network` under its final schedule, its counters, and the kernel. `choices`: what was decided, in words."""
+    """`network` under its final schedule, its counters, and the kernel. `choices`: what was decided, in words. `early`:
+    the loop that data can end early."""
 
     network: ProcessNetwork
     clock: TickClock
@@ -70,6 +72,7 @@ class Plan:
     pipelines: dict[str, Pipeline]
     kernel: KernelSpec
     choices: dict[str, str] = field(default_factory=dict)
+    early: EarlyExit | None = None
 
     def __hash__(self) -> int:
         return hash(self.kernel)
@@ -77,6 +80,25 @@ class Plan:
     def total_ticks(self, sizes: tuple[int, ...]) -> int:
         """Ticks of a run with these run-time sizes."""
         return self.clock.ticks_by_size(len(sizes))[sizes] + self.kernel.depth
+
+    def with_exit(self) -> Plan:
+        """The same, whose loop that can end early does."""
+        def label(name: str) -> str | None:
+            statement = self.network.program.statement(name)
+            return statement.label() if _in_order(self, statement) else None
+
+        found = find_exit(self.kernel, label)
+        choices = self.choices | ({"early exit": str(found)} if found else {})
+        if isinstance(found, str):
+            return replace(self, choices=choices)
+        return replace(self, kernel=replace(self.kernel, exit=found.exit), choices=choices, early=found)
+
+
+def _in_order(plan: Plan, statement: Statement) -> bool:
+    """Whether a statement fires in the order of its instances."""
+    domain = statement.domain
+    times = plan.network.times[statement.name].intersect_domain(domain)
+    return times.lex_lt_map(times).is_subset(domain.lex_lt_set(domain))
 
 
 class _Fit(NamedTuple):

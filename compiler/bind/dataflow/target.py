@@ -38,6 +38,8 @@ def compile_program(program: Program, options: Options) -> DataflowDesign:
     plan = make_plan(changed, options)
     if options.reassociate:
         changed, plan = _in_partial_sums(changed, options, plan)
+    if options.exits == "early":
+        plan = plan.with_exit()
     stated = changed if "reassociate(" in f"{options.transform} {plan.choices.get('sums')}" else None
     return DataflowDesign(program, options, plan, time.perf_counter() - start, stated=stated)
 
