@@ -80,7 +80,7 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--option", "seed"), "--option seed: write NAME=VALUE"),
     (("gaussian", "--option", "lanes=2"),
      "target cgra has no option 'lanes'; there are: memory_latency, memory_bursts, memory, "
-     "counter, array, fusion_level, tile_depth, half_words, "
+     "counter, bfloat16, array, fusion_level, tile_depth, half_words, "
      "seed, transform, share, loops, schedule, sums, hardware, passes"),
     (("gaussian", "--option", "seed=many"), "option seed is 'many', which is not of type int"),
     (("gaussian", "--option", "tile_depth=1.5"), "option tile_depth is 1.5, which is not of type int | None"),
