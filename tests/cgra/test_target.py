@@ -54,7 +54,7 @@ def compiled(program: Program, **options: Any) -> CgraDesign:
     ({"tile_depth": 3}, StreamError, "3 tile loops were asked for, but statements share 1 independent outer loops (not "
      "counting the innermost)"),
     ({"unroll": 2}, TargetError, "target cgra has no option 'unroll'; there are: memory_latency, memory_bursts, "
-     "memory, counter, array, fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, "
+     "memory, counter, bfloat16, array, fusion_level, tile_depth, half_words, seed, transform, share, loops, schedule, "
      "sums, hardware, passes"),
 ])
 def test_wrong_options(options: dict[str, Any], kind: type[SluiceError], message: str) -> None:
@@ -132,7 +132,7 @@ def test_schedules_are_loosened_only_as_far_as_a_memory_needs(memory: str, size:
 def test_choices_say_what_was_asked_and_taken() -> None:
     design = compiled(load("gaussian", width=8, height=8), memory="dual-port", array="4x4", fusion_level=1, seed=3)
     assert design.choices == {
-        "memory_latency": "20", "memory_bursts": "16",
+        "memory_latency": "20", "memory_bursts": "16", "bfloat16": "False",
         "memory": "dual-port", "counter": "True", "array": "4x4", "fusion_level": "1", "half_words": "32768",
         "seed": "3", "transform": "", "share": "asked", "loops": "auto", "schedule": "pipelined", "sums": "auto",
         "hardware": "", "passes": "", "shared units": "none",
