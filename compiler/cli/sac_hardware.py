@@ -85,11 +85,11 @@ def _runner(placed: Placed, options: argparse.Namespace, console: Console) -> tu
     """What runs designs, None if nothing does, and where. Raises `UsageError`."""
     if options.port:
         if len(placed.groups) > 1 and not options.program:
-            raise UsageError(f"--port: {len(placed.groups)} designs take turns, and a board holds one: add --board "
+            raise UsageError(f"--port: {len(placed.groups)} designs share the board, which holds one: add --board "
                              "NAME --program, which loads each before it runs")
         return _OnBoard(options, console), f"board at {options.port}"
     if options.program and len(placed.groups) != 1:
-        raise UsageError(f"--program: {len(placed.groups)} designs take turns, and a board holds one: add --port "
+        raise UsageError(f"--program: {len(placed.groups)} designs share the board, which holds one: add --port "
                          "DEVICE, so that each is loaded before it runs")
     if options.program:
         program_design(options, placed.groups[0].design, None, console)

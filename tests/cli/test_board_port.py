@@ -59,13 +59,13 @@ def on_a_board_that_simulates(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_designs_of_an_application_take_turns_on_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+def test_designs_of_an_application_share_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
                                                          capsys: pytest.CaptureFixture[str]) -> None:
     done = on_a_board_that_simulates(monkeypatch)
     (tmp_path / "p.sc").write_text(BETWEEN)
     command = [str(tmp_path / "p.sc"), "--target", "fpga", "--random", "1", "--passes", "all", "--port", "x"]
     assert main(command) == 1
-    assert capsys.readouterr().err.strip().endswith("--port: 3 designs take turns, and a board holds one: add --board "
+    assert capsys.readouterr().err.strip().endswith("--port: 3 designs share the board, which holds one: add --board "
                                                     "NAME --program, which loads each before it runs")
     assert main([*command, "--board", "ulx3s-85f", "--program"]) == 0
     assert [line.split()[0] for line in done] == ["load", "run"] * 3
