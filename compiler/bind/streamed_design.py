@@ -130,8 +130,8 @@ class StreamedDesign:
         expected = sum(self.streams.clock_cycles(run) for run in runs)
         limit = _PATIENCE * (expected + sum(s.port.words for s in (*self.inputs, *self.outputs)) * len(runs)) + 10_000
         job = StreamJob(self.sources, *self._ports, words, len(runs),
-                        expected, simulator, stall, seed, limit, waves,
-                        Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None)
+                        expected_cycles=expected, simulator=simulator, stall=stall, seed=seed, cycle_limit=limit,
+                        waves=waves, folder=Path(tempfile.mkdtemp(prefix="sluice-waves-")) if waves else None)
         return self._result(run_streams(job), runs, waves)
 
     def _result(self, found: StreamResult, runs: Sequence[Mapping[str, np.ndarray]], waves: bool) -> StreamRun:

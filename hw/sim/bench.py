@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hw.sim.build import BuildRequest, build
-from hw.sim.process import Outcome, SimulationError, run_simulation
+from hw.sim.process import Outcome, SimulationError, run_simulation, working_folder
 
 __all__ = ["BenchFailure", "BenchResult", "bench_data", "run_bench"]
 
@@ -62,9 +61,7 @@ def run_bench(
     beyond `timeout_seconds` of wall-clock time).
     """
     built = build(BuildRequest(sources, top, simulator, parameters or {}, waves, public, short=True))
-    with tempfile.TemporaryDirectory(prefix="sluice-bench-") as temporary:
-        place = (folder or Path(temporary)).absolute()
-        place.mkdir(parents=True, exist_ok=True)
+    with working_folder(folder, "sluice-bench-") as place:
         name, search = _module(test_module)
         environment = _write_data(place, data) | ({} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)})
         environment |= {} if tests is None else {"COCOTB_TEST_FILTER": tests}

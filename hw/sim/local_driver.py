@@ -1,4 +1,4 @@
-"""The Python side of `hw.sim.local_run`: waits until the machine is done, and leaves ``report.json``."""
+"""The Python side of `hw.sim.harness_run`: waits until the machine is done, and leaves ``report.json``."""
 
 from __future__ import annotations
 

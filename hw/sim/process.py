@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from hw.errors import SluiceError
@@ -17,7 +21,7 @@ from hw.sim.build import Build
 from hw.sim.driver import FAILED, LIBRARY
 from hw.sim.toolchain import SimulatorMissing
 
-__all__ = ["Outcome", "SimulationError", "last_line", "run_driver", "run_simulation"]
+__all__ = ["Outcome", "SimulationError", "last_line", "run_driver", "run_reported", "run_simulation", "working_folder"]
 
 
 _LAUNCH = Path(__file__).with_name("launch.py")
@@ -68,6 +72,30 @@ def run_driver(build: Build, folder: Path, module: str, *, plusargs: Sequence[st
     interface = _interface().partition(",")[0]
     variables = _environment(build, [_ROOT]) | {LIBRARY: interface, "PYGPI_USERS": f"{module}:run"}
     return _execute(_command(build, plusargs), folder, variables, seconds)
+
+
+def run_reported(build: Build, folder: Path, module: str, order: Any, failure: str, *, plusargs: Sequence[str] = (),
+                 seconds: float) -> dict[str, Any]:
+    """`run_driver` with a driver that finds `order` in ``job.json`` and leaves ``report.json``, which is the result.
+
+    Raises `SimulationError`, too, if it leaves none: `failure`, and what the simulation said.
+    """
+    (folder / "job.json").write_text(json.dumps(order))
+    report = folder / "report.json"
+    report.unlink(missing_ok=True)
+    log = run_driver(build, folder, module, plusargs=plusargs, seconds=seconds)
+    if not report.is_file():
+        raise SimulationError(f"{failure}: {last_line(log)}")
+    return json.loads(report.read_text())
+
+
+@contextmanager
+def working_folder(folder: Path | None, name: str) -> Iterator[Path]:
+    """`folder`, made if it is not there, or a temporary one whose name begins with `name`; an absolute path."""
+    with tempfile.TemporaryDirectory(prefix=name) as temporary:
+        place = (folder or Path(temporary)).absolute()
+        place.mkdir(parents=True, exist_ok=True)
+        yield place
 
 
 def _command(build: Build, plusargs: Sequence[str]) -> list[str]:

@@ -7,11 +7,9 @@ per cycle while a design runs.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +21,7 @@ from hw.main_memory import MOST_BURSTS
 from hw.sim.build import Build, BuildRequest, build
 from hw.sim.diagnosis import SimulationTimeout, explain_failure
 from hw.sim.faults import Fault, JobError
-from hw.sim.process import SimulationError, last_line, run_driver
+from hw.sim.process import SimulationError, run_reported, working_folder
 from hw.sim.testbench import TESTBENCH_TOP, make_testbench
 
 __all__ = [
@@ -185,9 +183,7 @@ def simulate_job(job: Job) -> JobResult:
     _check(job)
     seed = random.getrandbits(32) if job.seed is None else job.seed
     built = prepare(job)
-    with tempfile.TemporaryDirectory(prefix="sluice-job-") as temporary:
-        folder = (job.folder or Path(temporary)).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+    with working_folder(job.folder, "sluice-job-") as folder:
         report = _run(job, built, folder, seed)
         explain_failure(report, job.top, seed, job.cycle_limit, job.explain)
         if job.fault is not None and not report["struck"]:
@@ -255,13 +251,8 @@ def _run(job: Job, built: Build, folder: Path, seed: int) -> dict[str, Any]:
         "status": dict(job.status),
         "dump": bool(job.dumps),
     }
-    (folder / "job.json").write_text(json.dumps(order))
-    report = folder / "report.json"
-    report.unlink(missing_ok=True)
-    log = run_driver(built, folder, _DRIVER, plusargs=_plusargs(job, seed), seconds=job.timeout_seconds)
-    if not report.is_file():
-        raise SimulationError(f"simulation of '{job.top}' failed (seed {seed:#x}): {last_line(log)}")
-    return json.loads(report.read_text())
+    return run_reported(built, folder, _DRIVER, order, f"simulation of '{job.top}' failed (seed {seed:#x})",
+                        plusargs=_plusargs(job, seed), seconds=job.timeout_seconds)
 
 
 def _plusargs(job: Job, seed: int) -> list[str]:

@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hw.axi_stream.spec import StreamError, StreamPort
 from hw.axi_stream.system import STREAM_MODULE
-from hw.sim.build import Build, BuildRequest, build
+from hw.sim.build import Build
 from hw.sim.diagnosis import SimulationTimeout
-from hw.sim.process import SimulationError, last_line, run_driver
+from hw.sim.harness_run import HarnessJob, build_harness, hexadecimal_words, is_undefined, run_harness
+from hw.sim.process import working_folder
 
 __all__ = ["StreamJob", "StreamResult", "run_streams"]
 
 _TOP = "sluice_streams"
-_DRIVER = "hw.sim.local_driver"
-_SHORT = 100_000
 _NAMES = ("cycles", "moves", "first", "runs", "early", "failed", "broken")
 
 
 @dataclass(frozen=True)
-class StreamJob:
+class StreamJob(HarnessJob):
     """Runs of one design, one after the other.
 
-    `sources`: file name -> Verilog, with the module `stream_system`, whose streams are `inputs` and `outputs`.
-    `given`: for every input the words of all runs, as they are in TDATA; `runs`: how many. `stall`: the share of
-    cycles, 0 to 1, in which a source has nothing or a sink takes nothing; `seed` of these. `cycle_limit`: after so many
-    cycles a run counts as hung. `expected_cycles`, if known: up to 100000, the build takes less time instead of the
-    run. `waves` leaves a waveform in `folder`.
+    `sources` have the module `stream_system`, whose streams are `inputs` and `outputs`. `given`: for every input the
+    words of all runs, as they are in TDATA; `runs`: how many. A source that stalls has nothing, a sink takes nothing.
     """
 
-    sources: Mapping[str, str]
     inputs: Sequence[StreamPort]
     outputs: Sequence[StreamPort]
     given: Sequence[Sequence[int]]
     runs: int = 1
-    expected_cycles: int | None = None
-    simulator: str = "verilator"
-    stall: float = 0.0
-    seed: int = 0
-    cycle_limit: int = 1_000_000
-    waves: bool = False
-    folder: Path | None = None
-    timeout_seconds: float = 3600.0
 
 
 @dataclass(frozen=True)
@@ -73,10 +58,8 @@ def run_streams(job: StreamJob) -> StreamResult:
     """
     if not 0.0 <= job.stall < 1.0:
         raise StreamError(f"the share of stalls is {job.stall}, not in [0, 1)")
-    built = _build(job)
-    with tempfile.TemporaryDirectory(prefix="sluice-streams-") as temporary:
-        folder = (job.folder or Path(temporary)).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+    built = build_harness(job, _TOP, _harness(job), ["stream_ends.v"], _NAMES)
+    with working_folder(job.folder, "sluice-streams-") as folder:
         for port, words in zip(job.inputs, job.given, strict=True):
             (folder / f"s_{port.name}.hex").write_text(_beats(port, words, job.runs))
         began = time.perf_counter()
@@ -107,11 +90,9 @@ def _beats(port: StreamPort, words: Sequence[int], runs: int) -> str:
 
 def _words(path: Path, port: StreamPort, runs: int) -> list[int]:
     """Inverse of `_beats`, with TLAST, TKEEP and TDATA. Raises `StreamError` for those that are wrong."""
-    rows = (row.partition("//")[0] for row in path.read_text().splitlines())
-    lines = [word for row in rows for word in row.split() if not word.startswith("@")][: port.beats * runs]
     size, found = 8 * port.element_bytes, []
-    for number, line in enumerate(lines):
-        if set(line.lower()) - set("0123456789abcdef"):
+    for number, line in enumerate(hexadecimal_words(path, port.beats * runs)):
+        if is_undefined(line):
             raise StreamError(f"stream {port.name} has undefined bits in beat {number}: {line}")
         value, beat = int(line, 16), number % port.beats
         data, keep = value & ((1 << 8 * port.bytes) - 1), value >> 8 * port.bytes & ((1 << port.bytes) - 1)
@@ -127,22 +108,10 @@ def _words(path: Path, port: StreamPort, runs: int) -> list[int]:
 # The simulation.
 
 
-def _build(job: StreamJob) -> Build:
-    harness = {f"{_TOP}.v": _harness(job), "stream_ends.v": Path(__file__).with_name("stream_ends.v").read_text()}
-    return build(BuildRequest({**job.sources, **harness}, _TOP, job.simulator, waves=job.waves,
-                              visible=tuple(f"{_TOP}.{name}" for name in (*_NAMES, "clk", "finished", "expired")),
-                              short=job.expected_cycles is not None and job.expected_cycles <= _SHORT))
-
-
 def _run(job: StreamJob, built: Build, folder: Path) -> dict[str, int]:
-    (folder / "job.json").write_text(json.dumps(_NAMES))
-    settings = [f"limit={job.cycle_limit}", f"stall={round(255 * job.stall)}", f"stream_seed={job.seed & 0xFFFF:x}",
-                f"runs={job.runs}", *(f"s_{port.name}.hex={port.beats * job.runs}" for port in job.inputs)]
-    log = run_driver(built, folder, _DRIVER, plusargs=settings, seconds=job.timeout_seconds)
-    report = folder / "report.json"
-    if not report.is_file():
-        raise SimulationError(f"simulation of streams failed: {last_line(log)}")
-    found = json.loads(report.read_text())
+    settings = [f"stream_seed={job.seed & 0xFFFF:x}", f"runs={job.runs}",
+                *(f"s_{port.name}.hex={port.beats * job.runs}" for port in job.inputs)]
+    found = run_harness(job, built, folder, _NAMES, settings, "streams")
     if found["broken"]:
         raise StreamError("a beat was withdrawn, or changed, before it was taken")
     if found["failed"]:

@@ -80,8 +80,8 @@ class WindowLoop:
         self._check(memories, [*extents, *(extent for number, _ in self.interface.arrays
                                            for extent in operands[number].shape)])
         expected = self.least_cycles(operands, extents)
-        job = LocalJob({f"{TOP}.v": self.verilog}, TOP, memories, self.spec.address_bits, expected, simulator,
-                       cycle_limit=_SPARE_CYCLES + _SLOWEST * expected, **settings)
+        job = LocalJob({f"{TOP}.v": self.verilog}, TOP, memories, self.spec.address_bits, expected_cycles=expected,
+                       simulator=simulator, cycle_limit=_SPARE_CYCLES + _SLOWEST * expected, **settings)
         found = run_local(job)
         outputs = self.interface.collect(found.memories[-1], targets)
         return WindowRun(outputs, found.cycles, found.iterations, sum(found.reads), sum(found.writes),
