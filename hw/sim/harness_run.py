@@ -41,9 +41,9 @@ class HarnessJob:
 
 
 def build_harness(job: HarnessJob, top: str, text: str, parts: Sequence[str], names: Sequence[str]) -> Build:
-    """The build of `job` in the harness `text`, module `top`, with the Verilog files `parts` of this package. Signals
-    `names` are those that it reports. Raises `BuildError`, `SimulatorMissing`."""
-    files = {name: Path(__file__).with_name(name).read_text() for name in parts}
+    """The build of `job` in the harness `text`, module `top`, with the Verilog files `parts` of this package, which
+    find ``stalls.v`` there. Signals `names` are those that it reports. Raises `BuildError`, `SimulatorMissing`."""
+    files = {name: Path(__file__).with_name(name).read_text() for name in (*parts, "stalls.v")}
     return build(BuildRequest({**job.sources, f"{top}.v": text, **files}, top, job.simulator, waves=job.waves,
                               visible=tuple(f"{top}.{name}" for name in (*names, "clk", "finished", "expired")),
                               short=job.expected_cycles is not None and job.expected_cycles <= _SHORT))
@@ -51,9 +51,9 @@ def build_harness(job: HarnessJob, top: str, text: str, parts: Sequence[str], na
 
 def run_harness(job: HarnessJob, built: Build, folder: Path, names: Sequence[str], settings: Sequence[str], what: str
                 ) -> dict[str, Any]:
-    """Run it in `folder` with plusargs `settings` beside those of all harnesses (``limit``, ``stall``); `names` and
-    ``expired`` as they are at the end. Raises `SimulationError`, in which the machine is called `what`."""
-    common = [f"limit={job.cycle_limit}", f"stall={round(255 * job.stall)}"]
+    """Run it in `folder` with plusargs `settings` beside those of all harnesses (``limit``, ``stall``, ``seed``); what
+    `names` and ``expired`` are at the end. Raises `SimulationError`, in which the machine is called `what`."""
+    common = [f"limit={job.cycle_limit}", f"stall={round(255 * job.stall)}", f"seed={job.seed & 0xFFFF:x}"]
     return run_reported(built, folder, _DRIVER, list(names), f"simulation of {what} failed",
                         plusargs=[*common, *settings], seconds=job.timeout_seconds)
 

@@ -54,7 +54,7 @@ def run_local(job: LocalJob) -> LocalResult:
     with working_folder(job.folder, "sluice-local-") as folder:
         for number, words in enumerate(job.memories):
             (folder / f"memory{number}.hex").write_text("\n".join(f"{word:08x}" for word in words) + "\n")
-        settings = [f"memory_seed={job.seed & 0xFFFF:x}", f"memory_last={max(map(len, job.memories)) - 1}"]
+        settings = [f"memory_last={max(map(len, job.memories)) - 1}"]
         report = run_harness(job, built, folder, names, settings, f"'{job.top}'")
         if report["expired"]:
             raise SimulationTimeout(f"machine '{job.top}' was not done after {job.cycle_limit} cycles, "

@@ -1,7 +1,7 @@
 // What is at the ends of a design's AXI4-Streams: sources that give what is in a file, and sinks that keep what comes.
 //
-// Plusargs: stall (256ths of the cycles in which a source has nothing to give, or a sink takes nothing), stream_seed (h).
-// A source that offers a beat leaves it there until it is taken; a sink says if what is offered does the same.
+// In cycles of sluice_stalls a source has nothing to give, or a sink takes nothing. A source that offers a beat leaves
+// it there until it is taken; a sink says if what is offered does the same.
 module sluice_stream_source #(
     parameter WIDTH = 8,
     parameter BEATS = 1,
@@ -16,24 +16,20 @@ module sluice_stream_source #(
     input  wire ready
 );
     reg [WIDTH:0] store [0:BEATS-1];
-    reg [31:0] place, stall, seed, limit;
-    reg [15:0] random;
+    reg [31:0] place, limit;
     reg pause;
+    wire stalls;
+    sluice_stalls #(.STEP(NUMBER * 16'h3457)) pauses (.clk(clk), .stalls(stalls));
     initial begin
-        if (!$value$plusargs("stall=%d", stall)) stall = 0;
-        if (!$value$plusargs("stream_seed=%h", seed)) seed = 0;
         if (!$value$plusargs({FILE, "=%d"}, limit)) limit = BEATS;
         $readmemh(FILE, store, 0, limit - 1);
-        random = (seed[15:0] ^ 16'hACE1) + NUMBER * 16'h3457;
-        if (random == 0) random = 16'h1;
         place = 0;
         pause = 0;
     end
     assign valid = !rst && !pause && place < limit;
     assign {last, data} = valid ? store[place] : {1'b1, {WIDTH{1'b1}}};
     always @(posedge clk) begin
-        random <= {random[14:0], random[15] ^ random[13] ^ random[12] ^ random[10]};
-        if (!valid || ready) pause <= random[7:0] < stall[7:0];
+        if (!valid || ready) pause <= stalls;
         if (valid && ready) place <= place + 1;
     end
 endmodule
@@ -56,22 +52,17 @@ module sluice_stream_sink #(
     input  wire save
 );
     reg [WIDTH+WIDTH/8:0] store [0:BEATS-1];
-    reg [31:0] stall, seed;
-    reg [15:0] random;
     reg [WIDTH+WIDTH/8:0] offered;
     reg waits;
+    wire stalls;
+    sluice_stalls #(.SALT(16'h1D0F), .STEP(NUMBER * 16'h6A09)) pauses (.clk(clk), .stalls(stalls));
     initial begin
-        if (!$value$plusargs("stall=%d", stall)) stall = 0;
-        if (!$value$plusargs("stream_seed=%h", seed)) seed = 0;
-        random = (seed[15:0] ^ 16'h1D0F) + NUMBER * 16'h6A09;
-        if (random == 0) random = 16'h1;
         place = 0;
         broken = 0;
         waits = 0;
     end
-    assign ready = random[7:0] >= stall[7:0] && place < BEATS;
+    assign ready = !stalls && place < BEATS;
     always @(posedge clk) begin
-        random <= {random[14:0], random[15] ^ random[13] ^ random[12] ^ random[10]};
         waits <= valid && !ready && !rst;
         offered <= {last, keep, data};
         if (waits && (!valid || offered !== {last, keep, data})) broken <= 1;
