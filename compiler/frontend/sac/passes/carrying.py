@@ -109,8 +109,7 @@ class Carrying:
         """All registers move on, the last ones first."""
         for (edge, distance), argument in sorted(self.carried.items(), key=lambda item: -item[0][1]):
             source = self.carried.get((edge, distance - 1)) or values[edge.number][edge.port]
-            self.loop.body.add(Node("NEXT", (source,), (self.loop.body.inputs[argument.number],),
-                                    (("input", argument.number),), (), self.view.node.place))
+            self.loop.next(argument, source, self.view.node.place)
 
 
 def registers(chains: Chains) -> list[tuple[Edge, int]]:

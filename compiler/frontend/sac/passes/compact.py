@@ -7,7 +7,6 @@ those of the iterations before it, in the place that a counter says (Hammes 2000
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
 from compiler.frontend.sac.passes.loops import LoopBuilder, Refusal, loop_view, pragmas_of
@@ -44,41 +43,37 @@ class _Compacted:
     def __init__(self, out: Rebuilt, node: Node) -> None:
         self.out, self.view = out, loop_view(node)
         graph = self.view.graph
-        types = [graph.type(o) if isinstance(o, Constant) else out.type(node.operands[o.number])
-                 for o in graph.nodes[0].operands if not isinstance(o, Edge)]
+        types = [out.type(substitute(o, node.operands, ())) for o in graph.nodes[0].operands]
         extents = generator_extents(graph.nodes[0], types)
         if len(extents) != 1 or not extents[0]:
             raise Refusal("how many iterations it has is not known")
         self.trips = extents[0]
-        self.sizes = {id(end): _largest(graph, end) for end in self.view.ends if end.kind == "CONSTRUCT_CONCAT"}
+        self.sizes = {o.number: _largest(graph, graph.nodes[o.number]) for o in graph.outputs
+                      if isinstance(o, Edge) and graph.nodes[o.number].kind == "CONSTRUCT_CONCAT"}
         self.loop = LoopBuilder(out)
 
     def outputs(self) -> list[Operand]:
         """What the loop gives."""
         loop, view = self.loop, self.view
         entered = loop.enter_all(view, view.node.operands)
-        counters = {key: loop.carry(Constant(0, BOUND)) for key in self.sizes}
+        counters = {number: loop.carry(Constant(0, BOUND)) for number in self.sizes}
+
+        def put(number: int, node: Node) -> list[Operand]:
+            if number not in counters:
+                return loop.body.add(node)
+            return self._placed(node, self.sizes[number], counters[number])
+
         parts = [with_operands(p, tuple(substitute(o, entered, ()) for o in p.operands)) for p in view.parts]
         captured = loop.generate(parts, view.captures, view.node.place, view.joined)
-        values: list[list[Operand]] = [captured]
-        ends: dict[int, list[Operand]] = {}
-        for node in view.graph.nodes[1:]:
-            operands = tuple(substitute(o, entered, values) for o in node.operands)
-            if node.kind == "CONSTRUCT_CONCAT":
-                ends[id(node)] = self._placed(node, operands[0], counters[id(node)])
-                values.append([])
-                continue
-            made = loop.body.add(_renamed(node, operands, entered))
-            ends[id(node)] = made
-            values.append(made)
-        given = [ends[id(end)] for end in view.ends]
+        values = loop.take(view.graph, entered, captured, put)
+        given = [values[o.number] for o in view.graph.outputs if isinstance(o, Edge)]
         found = iter(loop.finish([o for row in given for o in row], view.node, pragmas_of(view.node)))
         return [self._joined(end, [next(found) for _ in row]) for end, row in zip(view.ends, given, strict=True)]
 
-    def _placed(self, end: Node, array: Operand, counter: Argument) -> list[Operand]:
-        """Nodes that write each element of an iteration into an array of its own, and the counter."""
-        body, most = self.loop.body, self.sizes[id(end)]
-        *elements, count = _elements(body, array, most)
+    def _placed(self, end: Node, most: int, counter: Argument) -> list[Operand]:
+        """Nodes that write each of up to `most` elements of an iteration into an array of its own, and the counter."""
+        body = self.loop.body
+        *elements, count = _elements(body, end.operands[0], most)
         room = Constant(self.trips * most, SIZE)
         found = []
         for number, element in enumerate(elements):
@@ -88,7 +83,7 @@ class _Compacted:
             type_ = Type(end.outputs[0].scalar, (self.trips * most,))
             found += body.add(Node("ACCUM_SUM", (element, label, room, there), (type_,), (), (), end.place))
         after, = body.add(Node("ADD", (counter, count), (Type(BOUND),), (), (), end.place))
-        return [*found, *body.add(Node("NEXT", (after,), (Type(BOUND),), (("input", counter.number),)))]
+        return [*found, self.loop.next(counter, after)]
 
     def _joined(self, end: Node, found: Sequence[Operand]) -> Operand:
         """A result of the loop: no place is written by two of the arrays, so their sum has all elements."""
@@ -99,15 +94,6 @@ class _Compacted:
         for more in arrays[1:]:
             joined = _sum(self.out, joined, more, end)
         return first_elements(self.out, joined, count, end.place)
-
-
-def _renamed(node: Node, operands: tuple[Operand, ...], entered: Sequence[Operand]) -> Node:
-    """`node` of the loop's body with other operands; what it carries has the number that it entered by."""
-    if node.kind != "NEXT":
-        return replace(node, operands=operands)
-    carried = entered[node.number("input")]
-    assert isinstance(carried, Argument)
-    return replace(node, operands=operands, attributes=(("input", carried.number),))
 
 
 def _largest(graph: Graph, end: Node) -> int:
@@ -161,6 +147,5 @@ def _sum(out: Rebuilt, left: Operand, right: Operand, end: Node) -> Operand:
                   end.place) for array in (left, right)]
     a, b = loop.generate(parts, [Edge(0, 0), Edge(1, 0)], end.place)
     added, = loop.body.add(Node("ADD", (a, b), (Type(scalar),), (), (), end.place))
-    made, = loop.body.add(Node("CONSTRUCT_ARRAY", (added,), (out.type(left),), (), (),
-                               end.place))
-    return loop.finish([made], replace(end, kind="FORALL"))[0]
+    made, = loop.body.add(Node("CONSTRUCT_ARRAY", (added,), (out.type(left),), (), (), end.place))
+    return loop.finish([made], end)[0]

@@ -195,16 +195,23 @@ class LoopBuilder:
         assert not self.body.nodes
         return self.body.add(_joined_node(joined, parts, captures, place, self.body.type))
 
-    def take(self, graph: Graph, arguments: Sequence[Operand], captured: Sequence[Operand]) -> list[list[Operand]]:
+    def take(self, graph: Graph, arguments: Sequence[Operand], captured: Sequence[Operand],
+             put: Callable[[int, Node], list[Operand]] | None = None) -> list[list[Operand]]:
         """The body of another loop, whose inputs are `arguments` and whose generator brought `captured`; what its nodes
-        give, by number."""
+        give, by number. `put` is that of `Rebuilt.copy`."""
         def renamed(node: Node) -> Node:
             if node.kind != "NEXT":
                 return node
             carried = arguments[node.number("input")]
             assert isinstance(carried, Argument)
             return replace(node, attributes=(("input", carried.number),))
-        return self.body.copy([renamed(node) for node in graph.nodes[1:]], arguments, [list(captured)])
+        return self.body.copy([renamed(node) for node in graph.nodes[1:]], arguments, [list(captured)], put)
+
+    def next(self, carried: Operand, value: Operand, place: Place | None = None) -> Operand:
+        """The node by which the loop carries `value` on, in the input `carried`; what it gives is the last value."""
+        assert isinstance(carried, Argument)
+        type_ = self.body.inputs[carried.number]
+        return self.body.add(Node("NEXT", (value,), (type_,), (("input", carried.number),), (), place))[0]
 
     def enter_all(self, view: LoopView, operands: Sequence[Operand]) -> list[Operand]:
         """What enters another loop inside this one; values that it carries are carried by this one."""

@@ -106,25 +106,27 @@ class _Predicated:
         runs, = loop.body.add(Node("BIT_AND", (going, holds), (Type(BOOL),), (), (), place))
         values = self._body(runs, entered)
         ends = [self._end(end, values, runs) for end in self.ends]
-        nexts = [_next(loop, entered[k], values[id(n)][0]) for k, n in self.carried.items()]
-        _next(loop, going, runs)
+        nexts = [loop.next(entered[k], values[id(n)][0]) for k, n in self.carried.items()]
+        loop.next(going, runs)
         one, = loop.body.add(Node("CAST", (runs,), (Type(BOUND),), (), (), place))
         more, = loop.body.add(Node("ADD", (count, one), (Type(BOUND),), (), (), place))
-        return loop.finish([*ends, *nexts, _next(loop, count, more)], self.source, [("no_unroll",)])
+        return loop.finish([*ends, *nexts, loop.next(count, more)], self.source, [("no_unroll",)])
 
     def _body(self, runs: Operand, entered: Sequence[Operand]) -> dict[int, list[Operand]]:
         """For each node that ends the loop what enters it, computed in iterations that run; in the others what was
         carried, and zeros."""
         wanted = [*self.ends, *self.carried.values()]
         run, keep = Rebuilt(self.graph.inputs), Rebuilt(self.graph.inputs)
-        computed, kept = _leaving(run, self.graph), []
+        arguments = [Argument(k) for k in range(len(self.graph.inputs))]
+        computed = run.copy(self.graph.nodes, arguments, [], lambda _, node: [] if _is_end(node) else run.add(node))
+        kept: list[Operand] = []
         for node in wanted:
             if node.kind == "NEXT":
                 kept.append(Argument(node.number("input")))
             else:
                 scalars = [self.graph.type(o).scalar for o in node.operands]
                 kept += [Constant(0.0 if scalar.floating else 0, scalar) for scalar in scalars]
-        leaving = [o for node in wanted for o in computed[id(node)]]
+        leaving = [substitute(o, arguments, computed) for node in wanted for o in node.operands]
         types = tuple(self.graph.type(o) for node in wanted for o in node.operands)
         made = iter(self.loop.body.add(Node("SWITCH", (runs, *entered), types, (("selectors", ((1,), None)),),
                                             (run.finish(leaving), keep.finish(kept)), self.source.place)))
@@ -159,22 +161,5 @@ def _check(graph: Graph, end: Node) -> None:
         raise Refusal(f"two loops cannot share {end.kind}: return array(...)")
 
 
-def _leaving(out: Rebuilt, graph: Graph) -> dict[int, list[Operand]]:
-    """The nodes of a body in `out`, which has the same inputs; what enters those that end the loop."""
-    arguments = [Argument(k) for k in range(len(graph.inputs))]
-    values: list[list[Operand]] = []
-    found: dict[int, list[Operand]] = {}
-    for node in graph.nodes:
-        operands = [substitute(o, arguments, values) for o in node.operands]
-        if node.kind == "NEXT" or node.kind in RETURN_KINDS:
-            found[id(node)] = operands
-            values.append([])
-        else:
-            values.append(out.add(replace(node, operands=tuple(operands))))
-    return found
-
-
-def _next(loop: LoopBuilder, carried: Operand, value: Operand) -> Operand:
-    assert isinstance(carried, Argument)
-    type_ = loop.body.type(carried)
-    return loop.body.add(Node("NEXT", (value,), (type_,), (("input", carried.number),)))[0]
+def _is_end(node: Node) -> bool:
+    return node.kind == "NEXT" or node.kind in RETURN_KINDS

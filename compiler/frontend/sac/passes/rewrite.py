@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Edge, Function, Graph, Module, Node, Operand, operand_type
@@ -37,14 +37,16 @@ class Rebuilt:
         values = self.copy(graph.nodes, operands, [])
         return [substitute(operand, operands, values) for operand in graph.outputs]
 
-    def copy(self, nodes: Sequence[Node], arguments: Sequence[Operand], before: Sequence[list[Operand]]
-             ) -> list[list[Operand]]:
+    def copy(self, nodes: Sequence[Node], arguments: Sequence[Operand], before: Sequence[list[Operand]],
+             put: Callable[[int, Node], list[Operand]] | None = None) -> list[list[Operand]]:
         """Copies of `nodes` of a graph whose inputs are `arguments` and whose first nodes, before these, gave `before`;
-        what all of them give, by number."""
+        what all of them give, by number. `put` adds what stands for a node, from its number and the node with its new
+        operands, and says what that gives; by default it is that node."""
         values = list(before)
-        for node in nodes:
+        for number, node in enumerate(nodes, len(before)):
             entering = tuple(substitute(operand, arguments, values) for operand in node.operands)
-            values.append(self.add(with_operands(node, entering)))
+            copied = with_operands(node, entering)
+            values.append(put(number, copied) if put else self.add(copied))
         return values
 
     def finish(self, outputs: Sequence[Operand]) -> Graph:
@@ -87,10 +89,7 @@ class Rewriter:
         unused."""
         out = Rebuilt(inputs)
         arguments: list[Operand] = [(known or {}).get(number, Argument(number)) for number in range(len(inputs))]
-        values: list[list[Operand]] = []
-        for node in graph.nodes:
-            operands = tuple(substitute(operand, arguments, values) for operand in node.operands)
-            values.append(self.node(out, with_operands(node, operands)))
+        values = out.copy(graph.nodes, arguments, [], lambda _, node: self.node(out, node))
         return out.finish([substitute(operand, arguments, values) for operand in graph.outputs])
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
