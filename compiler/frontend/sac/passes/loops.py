@@ -12,7 +12,7 @@ from compiler.frontend.sac.syntax import Place
 from compiler.frontend.sac.types import BOOL, SIZE, Scalar, Type
 
 __all__ = ["LoopBuilder", "LoopView", "Refusal", "array_windows", "generator_rank", "isolate_arrays", "loop_view",
-           "pragmas_of", "retype_input", "set_extents", "unknown_results", "window_node", "with_pragmas"]
+           "pragmas_of", "ranges_node", "retype_input", "set_extents", "unknown_results", "window_node", "with_pragmas"]
 
 
 class Refusal(Exception):
@@ -233,6 +233,12 @@ class LoopBuilder:
         types = tuple(self.body.type(operand) for operand in outputs)
         made = Node(kind, tuple(self.operands), types, (), (self.body.finish(outputs),), node.place)
         return self.out.add(with_pragmas(made, pragmas))
+
+
+def ranges_node(extents: Sequence[int], place: Place | None) -> Node:
+    """A SCALARGEN over numbers from 0 on, so many in each dimension."""
+    operands = tuple(Constant(n, SIZE) for extent in extents for n in (0, max(0, extent - 1), 1))
+    return Node("SCALARGEN", operands, (Type(SIZE),) * len(extents), (), (), place)
 
 
 def window_node(array: Operand, scalar: Scalar, windows: Sequence[tuple[Operand | int, int]], place: Place | None

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
 from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, MANY_KINDS, RETURN_KINDS
-from compiler.frontend.sac.passes.loops import LoopBuilder, Refusal, pragmas_of, with_pragmas
+from compiler.frontend.sac.passes.loops import LoopBuilder, Refusal, pragmas_of, ranges_node, with_pragmas
 from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.sections import BOUND, first_elements
 from compiler.frontend.sac.passes.trip_counts import most_trips
-from compiler.frontend.sac.types import BOOL, SIZE, Type
+from compiler.frontend.sac.types import BOOL, Type
 
 __all__ = ["PredicateLoops"]
 
@@ -100,8 +100,7 @@ class _Predicated:
         loop, place = self.loop, self.source.place
         entered = [loop.carry(o) if k in self.carried else loop.enter(o) for k, o in enumerate(self.source.operands)]
         going, count = loop.carry(Constant(1, BOOL)), loop.carry(Constant(0, BOUND))
-        span = tuple(Constant(n, SIZE) for n in (0, self.trips - 1, 1))
-        loop.generate([Node("SCALARGEN", span, (Type(SIZE),), (), (), place)], [Edge(0, 0)], place)
+        loop.generate([ranges_node((self.trips,), place)], [Edge(0, 0)], place)
         holds, = loop.body.splice(self.test, entered)
         runs, = loop.body.add(Node("BIT_AND", (going, holds), (Type(BOOL),), (), (), place))
         values = self._body(runs, entered)

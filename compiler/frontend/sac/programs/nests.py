@@ -14,6 +14,7 @@ from math import prod
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
 from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, RETURN_KINDS
 from compiler.frontend.sac.extents import span_extent, window_extent
+from compiler.frontend.sac.passes.loops import ranges_node
 from compiler.frontend.sac.passes.rewrite import Rebuilt, substitute
 from compiler.frontend.sac.programs.addresses import Affine
 from compiler.frontend.sac.programs.nest_views import Spot, View, emit_spot, whole
@@ -464,11 +465,9 @@ def _extents(body: _Body, scope: _Scope, part: Node) -> list[int]:
 
 def _ranges(extents: Sequence[int], node: Node) -> Node:
     """The generator of a loop over numbers from 0."""
-    operands = tuple(Constant(n, SIZE) for extent in extents for n in (0, max(0, extent - 1), 1))
-    types = tuple(Type(SIZE) for _ in extents)
-    inner = Node("SCALARGEN", operands, types, (), (), node.place)
+    inner = ranges_node(extents, node.place)
     graph = Graph((), (inner,), tuple(Edge(0, k) for k in range(len(extents))))
-    return Node("DOT", (), types, (), (graph,), node.place)
+    return Node("DOT", (), inner.outputs, (), (graph,), node.place)
 
 
 def _ended(body: _Body, end: Node, operands: Sequence[Operand]) -> tuple[Type, ...]:
