@@ -66,32 +66,24 @@ def _followed(program: Program, suggestions: Callable[[Program, int], Iterator[_
 
 
 def _directives(program: Program, found: _Nest | _Parts) -> Iterator[str]:
-    """The directives of a suggestion; first those that take along all statements beside its own that have no recurrence
-    themselves, so that what these compute needs no memory on the way."""
-    if isinstance(found, _Nest):
-        yield from _nest_directives(program, found)
-    else:
+    """The directives of a suggestion, those of a nest in several ways."""
+    for each in _ways(program, found) if isinstance(found, _Nest) else (found,):
         with suppress(TransformError):
-            yield found.directives(program)
+            yield each.directives(program)
 
 
-def _nest_directives(program: Program, found: _Nest) -> Iterator[str]:
-    """Those of a nest, then with fewer loops inside, the outermost ones left where they are."""
-    while found.moves:
-        yield from _whole_nest_directives(program, found)
-        found = replace(found, inner=found.inner[1:])
-
-
-def _whole_nest_directives(program: Program, found: _Nest) -> Iterator[str]:
+def _ways(program: Program, nest: _Nest) -> Iterator[_Nest]:
+    """The nest with all statements beside its own that have no recurrence themselves, so that what these compute needs
+    no memory on the way, and alone; then with fewer loops inside, the outermost ones left where they are."""
     where = places(program)
-    prefix = where[next(iter(found.members))].positions[: len(found.loops)]
-    others = {name for recurrence in _recurrences(program) for name in recurrence.members - found.members}
-    beside = {name for name, place in where.items() if place.positions[: len(found.loops)] == prefix} - others
-    with suppress(TransformError):
-        if beside != found.members:
-            yield replace(found, members=frozenset(beside)).directives(program)
-    with suppress(TransformError):
-        yield found.directives(program)
+    prefix = where[next(iter(nest.members))].positions[: len(nest.loops)]
+    others = {name for recurrence in _recurrences(program) for name in recurrence.members - nest.members}
+    beside = frozenset(name for name, place in where.items() if place.positions[: len(nest.loops)] == prefix) - others
+    while nest.moves:
+        if beside != nest.members:
+            yield replace(nest, members=beside)
+        yield nest
+        nest = replace(nest, inner=nest.inner[1:])
 
 
 def _for_readers(program: Program, moved: Collection[str]) -> tuple[Program, list[str]]:
