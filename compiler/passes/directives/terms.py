@@ -29,9 +29,6 @@ __all__ = ["Chain", "Term", "balanced", "chains", "combined", "leaves", "neutral
 _IN_ANY_ORDER = ("add", "or", "xor", "and", "min", "max")
 """Operations whose operands may come in any order and grouping."""
 
-_REASSOCIATED = ("add", "min", "max")
-"""Those of floating-point numbers, where their order may change."""
-
 
 @dataclass(frozen=True)
 class Chain:
@@ -81,7 +78,7 @@ def chains(value: Expr, floats: bool = False) -> list[Chain]:
 
 def _any_order(node: Apply, floats: bool) -> bool:
     if isinstance(node.type, Float):
-        return floats and node.op in _REASSOCIATED
+        return floats and node.op in reductions.REASSOCIATED
     return node.op in _IN_ANY_ORDER and isinstance(node.type, Int) and node.type != BIT
 
 

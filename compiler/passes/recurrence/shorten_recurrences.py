@@ -16,7 +16,7 @@ from compiler.ir.program import Program, Statement
 from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import Float, Int
 
-__all__ = ["MODULAR", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
+__all__ = ["MODULAR", "REASSOCIATED", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
            "shorten_recurrences"]
 
 MODULAR = ("add", "mul", "and", "or", "xor")
@@ -24,7 +24,7 @@ MODULAR = ("add", "mul", "and", "or", "xor")
 
 _EXACT = ("min", "max")
 
-_REASSOCIATED = ("add", "min", "max")
+REASSOCIATED = ("add", "min", "max")
 """Operations on floating-point numbers that accumulate, if their order may change."""
 
 
@@ -59,7 +59,7 @@ def reduction(program: Program, statement: Statement, floats: bool = False) -> R
         return None
     value = renumbered(statement.value, lambda index: own[0] if index in own else index)
     if isinstance(type_, Float):
-        found = ((op, accumulated(value, own[0], op, type_)) for op in _REASSOCIATED)
+        found = ((op, accumulated(value, own[0], op, type_)) for op in REASSOCIATED)
         return next((Reduction(op, own[0], converted(body, type_)) for op, body in found if body is not None), None)
     for op in (*MODULAR, *_EXACT):
         body = accumulated(value, own[0], op, type_)
