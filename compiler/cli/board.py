@@ -18,7 +18,8 @@ from hw.link.protocol import DEFAULT_BAUD
 __all__ = ["add_board_options", "check_board_options", "program_design", "run_on_board"]
 
 _ANSWER_SECONDS = 0.2
-_BUILDING = ("mhz", "memory_bytes", "main_memory")
+_BUILDING = {"mhz": "--mhz", "memory_bytes": "--memory-bytes", "main_memory": "--memory"}
+"""Options of --program, and what `sluice build` calls them."""
 
 
 def add_board_options(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +59,7 @@ def program_design(options: argparse.Namespace, design: Design, inputs: Mapping[
         directory = design.emit(Path(folder) / "design", inputs)
         arguments = ["--board", options.board, "--design", str(directory), "--link", "--baud", str(options.baud),
                      "--program"]
-        names = {"mhz": "--mhz", "memory_bytes": "--memory-bytes", "main_memory": "--memory"}
-        for name, option in names.items():
+        for name, option in _BUILDING.items():
             value = getattr(options, name)
             arguments += [] if value is None else [option, str(value)]
         build_board(arguments, console)

@@ -21,7 +21,7 @@ from compiler.frontend.halide.drafts import Element, Key
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.intrinsics import TRANSPARENT, intrinsic
 from compiler.frontend.halide.nodes import Func, Node
-from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS, INEXACT_FUNCTIONS
+from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS
 from compiler.frontend.halide.types import INDEX, Number, number_type
 from compiler.ir.expr import Const, Expr, Iterator, Read, children, postorder
 from compiler.ir.ranges import Range, type_range, value_range
@@ -381,9 +381,8 @@ def _affine_intrinsic(name: str, args: list[Value]) -> isl.PwAff | None:
 
 
 def _extern(node: Node, args: list[Value], evaluator: Evaluator) -> Value:
-    found = FLOAT_FUNCTIONS.get(node.name) or INEXACT_FUNCTIONS.get(node.name)
-    if found is not None:
-        return Value(found(args[0].expr))
+    if node.name in FLOAT_FUNCTIONS:
+        return Value(FLOAT_FUNCTIONS[node.name](args[0].expr))
     raise PipelineError(f"there is no hardware for the function '{node.name}'; call it in a Func of its own that uses "
                         "no input: Halide evaluates that one")
 

@@ -11,8 +11,9 @@ from compiler.frontend.halide.arithmetic import chosen, constant, converted
 from compiler.frontend.halide.errors import PipelineError
 from compiler.ir.expr import Const, Expr
 from compiler.ir.types import Float, Int
+from hw import ops as operations
 
-__all__ = ["FLOAT_FUNCTIONS", "INEXACT_FUNCTIONS", "interpolated", "rounded"]
+__all__ = ["FLOAT_FUNCTIONS", "interpolated", "rounded"]
 
 
 def _whole(type: Float) -> Int:
@@ -92,13 +93,10 @@ def _is_finite(value: Expr) -> Expr:
 FLOAT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
     f"{name}_f{bits}": function for bits in (16, 32, 64) for name, function in (
         ("floor", _floor), ("ceil", _ceil), ("trunc", truncated), ("is_nan", _is_nan), ("is_inf", _is_infinite),
-        ("is_finite", _is_finite), ("sqrt", partial(apply, "sqrt")))
+        ("is_finite", _is_finite), *((op, partial(apply, op)) for op in ("sqrt", *operations.FLOAT_FUNCTIONS)))
 }
-"""Calls that Halide passes to libraries, and that have hardware which computes the same."""
-
-INEXACT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
-    f"{op}_f{bits}": partial(apply, op) for bits in (16, 32, 64) for op in ("exp", "log", "sin", "cos")}
-"""Those whose hardware differs from the libraries' in last bits (`compiler.ir.float_functions`)."""
+"""Calls that Halide passes to libraries, and that have hardware which computes the same, but for the last bits of
+exponentials, logarithms, sines and cosines (`compiler.ir.float_functions`)."""
 
 
 def interpolated(args: Sequence[Expr], type: Int | Float) -> Expr:
