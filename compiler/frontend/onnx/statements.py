@@ -115,16 +115,17 @@ def _in_words(statement: StatementBuilder, layer: Reduction, total: Typed, form:
     channel, top = (layer.channel,), limbs.count - 1
     factor = cast(_WORD, statement.constant(f"{layer.name}_factors", np.array(form.factors), channel, True))
     added = np.array([split(offset, limbs) for offset in form.offsets])
-    rest, carry = cast(_WORD, total), constant(_WORD, 0)
-    for part in range(limbs.count):
+
+    def scaled(number: Typed, part: int, carry: Typed) -> Typed:
         name = f"{layer.name}_offsets" + (f"{part}" if top else "")
-        offset = cast(_WORD, statement.constant(name, added[:, part], channel, True))
-        low = rest & (1 << limbs.width) - 1 if part < top else rest
-        rest = rest >> limbs.width if part < top else rest
-        scaled = low * factor + offset + carry
-        carry = scaled >> limbs.width if part < top else scaled
-    last = form.shift - limbs.width * top
-    return carry >> last if last else carry
+        return number * factor + cast(_WORD, statement.constant(name, added[:, part], channel, True)) + carry
+
+    rest, carry = cast(_WORD, total), constant(_WORD, 0)
+    for part in range(top):
+        carry = scaled(rest & (1 << limbs.width) - 1, part, carry) >> limbs.width
+        rest = rest >> limbs.width
+    whole, last = scaled(rest, top, carry), form.shift - limbs.width * top
+    return whole >> last if last else whole
 
 
 def _in_one(statement: StatementBuilder, layer: Reduction, total: Typed, form: Requantization) -> Typed:
