@@ -29,6 +29,7 @@ from compiler.frontend.parallel_array.expression import (
     Reduce,
 )
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
+from compiler.frontend.parallel_array.reference import FLOAT_OPERATIONS
 from compiler.frontend.parallel_array.views import (
     MOST_DIMENSIONS,
     broadcast,
@@ -41,11 +42,6 @@ from compiler.frontend.parallel_array.views import (
 __all__ = ["Array", "ArrayLike", "apply", "array", "array_constant", "as_array", "input", "reduce", "unsupported"]
 
 ArrayLike = Union["Array", np.ndarray, np.generic, int, float, bool]
-
-FLOAT_OPERATIONS = frozenset({"add", "subtract", "multiply", "minimum", "maximum", "absolute", "negative", "where",
-                              "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-"""Operations on float32. Of a number and what is none, `minimum` and `maximum` are the number, of equal operands the
-second; all rounding is to the nearest number, ties to even."""
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
@@ -407,7 +403,7 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
     expressions = [as_array(operand, location).expression for operand in operands]
     valued = expressions[1:] if select else expressions
     kind = _compute_type(operation, valued, location)
-    if kind == FLOAT32 and operation not in FLOAT_OPERATIONS:
+    if kind == FLOAT32 and operation not in (*FLOAT_OPERATIONS, "where"):
         raise location.error(f"unsupported operation: there is no {operation} of float32")
     if operation in _COMPARISONS:
         operation, valued = _in_range(operation, valued, kind)

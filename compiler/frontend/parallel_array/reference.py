@@ -24,7 +24,7 @@ from compiler.ir.floating import apply_float, from_integers, to_integers
 from compiler.ir.types import FLOAT32 as SINGLE
 from compiler.ir.types import Int
 
-__all__ = ["OPERATIONS", "evaluate_reference"]
+__all__ = ["FLOAT_OPERATIONS", "OPERATIONS", "evaluate_reference"]
 
 
 def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -112,10 +112,13 @@ def _scattered(node: Scatter, base: np.ndarray, index: np.ndarray, value: np.nda
     return found
 
 
-_OF_FLOATS = {"add": "add", "subtract": "sub", "multiply": "mul", "minimum": "min", "maximum": "max",
-              "absolute": "abs", "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le",
-              "greater": "gt", "greater_equal": "ge"}
-"""Operations on float32 by their names in `compiler.ir`."""
+FLOAT_OPERATIONS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "minimum": "min", "maximum": "max", "absolute": "abs",
+    "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge",
+}
+"""Operations on float32 but ``where``, and their names in `compiler.ir`. Of a number and what is none, `minimum` and
+`maximum` are the number, of equal operands the second; all rounding is to the nearest number, ties to even."""
 
 
 def _apply_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
@@ -123,7 +126,7 @@ def _apply_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
     (source, *_) = sources
     if node.operation != "convert":
         numbers = [s if s.dtype == FLOAT32 else from_integers(SINGLE, s) for s in sources]
-        return apply_float(_OF_FLOATS[node.operation], SINGLE, numbers).astype(node.dtype)
+        return apply_float(FLOAT_OPERATIONS[node.operation], SINGLE, numbers).astype(node.dtype)
     if source.dtype == FLOAT32:
         return to_integers(Int(8 * node.dtype.itemsize, node.dtype.kind == "i"), source).astype(node.dtype)
     return from_integers(SINGLE, source.astype(np.int64)).astype(FLOAT32)
