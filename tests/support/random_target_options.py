@@ -55,6 +55,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 2, "select": 2, "lt": 4}, {"shr": 7, "and": 3}),
         "reorder": ("host", "host", "chip"),
         "clock_mhz": (120, 120, 60, 200, 500),
+        "exits": ("early", "early", "maximum"),
     },
     "systolic": {
         "array": (None, "2x2", "2x3", "4x4", "3", "1x5"),
@@ -62,6 +63,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "pack": (None, None, 1, 2, 4),
         "double_buffering": (True, True, False),
         "bus_bits": (64, 64, 128, 512),
+        "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 1, "mul": 2}),
     },
     "vector": {
         "lanes": (1, 2, 4, 4, 8, 16, 64),
