@@ -223,7 +223,6 @@ def test_without_a_simulation_it_compiles_and_writes(capsys: pytest.CaptureFixtu
     assert design.outputs[0].crc32 is not None
 
 
-@pytest.mark.usefixtures("quick_verilog")
 def test_an_option_that_a_refusal_names_is_taken_as_it_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path
                                                                    ) -> None:
     """``true`` is no literal of Python."""
@@ -236,6 +235,7 @@ def test_an_option_that_a_refusal_names_is_taken_as_it_is_written(capsys: pytest
     assert main([*command, "--option", "float32=true"]) == 0
 
 
+@pytest.mark.usefixtures("quick_verilog")
 def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Names of programs are free; nothing in them is taken for markup."""
     app = program(tmp_path / "odd.py", name="[/red] a:smile:")
