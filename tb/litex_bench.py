@@ -5,12 +5,14 @@ Needs LiteX with its VexRiscv (``pip install litex==2024.12 pythondata-cpu-vexri
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from driver_files import import_file
 
 from hw.sim.toolchain import find_simulator
 
@@ -100,18 +102,10 @@ def _system(design: Path) -> tuple[Any, Any, int]:
     soc.shown = shown = litex.LiteXModule()
     shown.result = litex.CSRStorage(32)
     shown.comb += platform.request("result").eq(shown.result.storage)
-    _module(design).add_accelerator(soc, origin=REGISTERS)
+    (path,) = design.glob("*_litex.py")
+    import_file(path).add_accelerator(soc, origin=REGISTERS)
     soc.finalize()
     return soc, platform, soc.mem_map["csr"] + soc.csr.locs["shown"] * soc.csr.paging
-
-
-def _module(design: Path) -> Any:
-    (path,) = design.glob("*_litex.py")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _compiled(program: str, host: Path, name: str, result: int, folder: Path) -> list[int]:

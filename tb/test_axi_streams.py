@@ -10,10 +10,10 @@ import pytest
 
 import compiler
 from compiler.bind.streamed_design import StreamedDesign
+from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from compiler.ir.types import Int
 from hw.axi_stream.spec import StreamError
 from tb.verilog_lint import lint
 
@@ -44,18 +44,9 @@ LINES = """void lines(short y[5]) {
 """
 
 
-def draw(program: Program, seed: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    found = {}
-    for array in program.inputs:
-        assert isinstance(array.type, Int)
-        found[array.name] = rng.integers(array.type.minimum, array.type.maximum + 1, array.shape)
-    return found
-
-
 def check(design: StreamedDesign, program: Program, simulator: str, stall: float) -> None:
     """Three runs: all values, and without stalls the cycles of each."""
-    runs = [draw(program, seed) for seed in range(3)]
+    runs = [random_inputs(program, seed) for seed in range(3)]
     found = design.simulate_runs(runs, simulator, stall=stall, seed=5)
     for outputs, inputs in zip(found.outputs, runs, strict=True):
         for name, expected in interpret(program, inputs).items():
@@ -88,7 +79,7 @@ def test_other_designs(target: str, text: str, bits: int, options: dict[str, int
     beats are in the cycles, too."""
     program = parse_scop(text)
     design = compiler.compile(program, target=target, **options).with_streams(bits)
-    runs = [draw(program, seed) for seed in range(2)]
+    runs = [random_inputs(program, seed) for seed in range(2)]
     for stall in (0, 0.5):
         found = design.simulate_runs(runs, "icarus", stall=stall, seed=2)
         for outputs, inputs in zip(found.outputs, runs, strict=True):

@@ -6,15 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from driver_files import python_driver
 from emitted_systems import system_design
 
-from tests.fuzz.driver_arguments import (
-    check_c_driver,
-    check_mapped_devices,
-    check_python_inputs,
-    python_driver,
-    with_64_bits,
-)
+from tests.fuzz.driver_arguments import check_c_driver, check_mapped_devices, check_python_inputs, with_64_bits
 
 DRAWS = 300
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 from driver_bench import DriverBench
+from driver_files import PAGE, device_file, python_driver, write_drivers
 from emitted_systems import SYSTEMS
 
 import compiler
@@ -22,7 +21,6 @@ from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from hw.drivers.interface import HostInterface
 
-PAGE = 4096
 ERRORS = {-1: "the run has not ended in time", -2: "these are not the registers of this design",
           -3: "the design cannot reach the memory at this address", -4: "a run is going on",
           2: "the run ended with error WRITE", 99: "unknown error", 0: "no error"}
@@ -35,27 +33,8 @@ def design() -> Design:
 
 
 @pytest.fixture(scope="module")
-def module(design: Design, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The driver in Python, imported from its folder."""
-    folder = tmp_path_factory.mktemp("host")
-    for path, text in design.drivers.items():
-        (folder / Path(path).name).write_text(text)
-    spec = importlib.util.spec_from_file_location("driver", folder / f"{design.host_interface.name}.py")
-    assert spec is not None and spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    yield found
-
-
-def device_file(interface: HostInterface, path: Path, *, done: bool = True) -> np.memmap:
-    """Registers in the first page of a file, memory in the next ones; `done`: the status says that a run has ended."""
-    words = np.zeros(PAGE // 4, np.uint32)
-    for register in interface.registers.registers:
-        words[register.offset // 4] = register.reset
-    words[interface.registers.address("STATUS") // 4] = interface.registers.encode("STATUS", done=int(done))
-    words[interface.registers.address("WALL_CYCLES") // 4] = 123
-    path.write_bytes(words.tobytes() + bytes(-(-interface.memory_bytes // PAGE) * PAGE))
-    return np.memmap(path, np.uint8, "r+")
+def module(design: Design, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return python_driver(design, tmp_path_factory.mktemp("host"))
 
 
 def sysfs(interface: HostInterface, folder: Path, memory_bytes: int) -> Path:
@@ -185,8 +164,7 @@ def test_what_the_driver_in_c_says(design: Design, tmp_path: Path) -> None:
 
 
 def test_drivers_are_c_without_warnings(design: Design, tmp_path: Path) -> None:
-    for path, text in design.drivers.items():
-        (tmp_path / Path(path).name).write_text(text)
+    write_drivers(design, tmp_path)
     name = design.host_interface.name
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-variable", "-c",
                     f"{name}.c", f"{name}_linux.c"], cwd=tmp_path, check=True)

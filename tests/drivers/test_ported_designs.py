@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from driver_bench import DriverBench
 
 import compiler
 from compiler.frontend.c_scop import parse_scop
@@ -15,14 +16,15 @@ from hw.designs.registry import load_design
 from hw.ports.adapt import adapt_system, adapted_registers
 from hw.ports.spec import PortError, SystemPorts
 from tests.drivers.test_core_descriptions import SPIRIT, read_back
+from tests.fuzz.driver_arguments import with_64_bits
 
 PORTS = {"control": "wishbone", "memory": "wishbone", "reset": "low", "address_bits": 64}
+PROGRAM = parse_scop("void twice(const short x[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = 2 * x[i]; }")
 
 
 def test_directory(tmp_path: Path) -> None:
     """Checksums hold; registers, with those of the base address, are read back; buses have their types."""
-    program = parse_scop("void twice(const short x[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = 2 * x[i]; }")
-    folder = compiler.compile(program, target="fpga").with_ports(**PORTS).emit(tmp_path / "design")
+    folder = compiler.compile(PROGRAM, target="fpga").with_ports(**PORTS).emit(tmp_path / "design")
     design = load_design(str(folder), None, None)
     registers = adapted_registers(design.registers, SystemPorts(**PORTS))
     read_back(folder / "component.xml", registers)
@@ -42,38 +44,17 @@ def test_directory(tmp_path: Path) -> None:
 
 
 def test_driver_writes_the_base_address(tmp_path: Path) -> None:
-    """Any address of 64 bits that memory fits behind; the program says which registers were written."""
-    program = parse_scop("void twice(const short x[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = 2 * x[i]; }")
-    ported = compiler.compile(program, target="fpga").with_ports(address_bits=64)
-    for name, text in ported.drivers.items():
-        (tmp_path / Path(name).name).write_text(text)
-    (tmp_path / "main.c").write_text("""#include <stdio.h>
-#include <stdint.h>
-static void put(unsigned offset, uint32_t value) { printf("%x %x\\n", offset, value); }
-#define SLUICE_READ32(registers, offset) ((offset) == 0 ? SCOP_ID : 0u)
-#define SLUICE_WRITE32(registers, offset, value) put(offset, value)
-#include "header.h"
-#include "scop.c"
-int main(void) {
-  static uint8_t memory[SCOP_MEMORY_BYTES];
-  uint64_t places[] = {0xABCDE12345678000u, 0x1234u};
-  for (int k = 0; k < 2; k++) {
-    struct scop_device device = {.memory = memory, .bus_address = places[k]};
-    int code = scop_load(&device);
-    printf("%d\\n", code);
-    if (!code) scop_start(&device);
-  }
-  return 0;
-}
-""")
-    registers = adapted_registers(compiler.compile(program, target="fpga").executable.registers, SystemPorts(**PORTS))
-    (tmp_path / "header.h").write_text(f"#define SCOP_ID {registers.register('ID').reset}u\n")
-    subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "-o", "main"], cwd=tmp_path, check=True)
-    lines = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.splitlines()
-    low, high = registers.address("MEMORY_BASE_LOW"), registers.address("MEMORY_BASE_HIGH")
-    assert lines[:3] == ["0", f"{low:x} 45678000", f"{high:x} abcde123"]
-    assert f"{registers.address('IN0_ADDRESS'):x} 0" in lines
-    assert lines[-1] == "-3"
+    """Any address of 64 bits that memory fits behind, before it starts a run."""
+    bench = DriverBench(with_64_bits(compiler.compile(PROGRAM, target="fpga")), tmp_path, dead=True)
+    registers, start = bench.interface.registers, bench.function("start")
+    bench.device.bus_address = 0xABCDE12345678000
+    assert bench.load() == 0 and not bench.writes
+    start(ctypes.byref(bench.device))
+    assert bench.writes[:2] == [(registers.address("MEMORY_BASE_LOW"), 0x45678000),
+                                (registers.address("MEMORY_BASE_HIGH"), 0xABCDE123)]
+    assert (registers.address("IN0_ADDRESS"), 0) in bench.writes
+    bench.device.bus_address = 0x1234
+    assert bench.load() == -3
 
 
 def test_ports_that_cannot_be() -> None:

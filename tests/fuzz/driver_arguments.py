@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import importlib.util
 import sys
 import tempfile
 from collections import Counter
@@ -27,17 +26,18 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from driver_bench import DriverBench  # noqa: E402
+from driver_files import PAGE, device_file, python_driver  # noqa: E402
 from emitted_systems import system_design  # noqa: E402
 
 from compiler.bind.design import Design  # noqa: E402
 from compiler.cli.input_files import random_inputs  # noqa: E402
 from hw.drivers.interface import HostInterface  # noqa: E402
 
-__all__ = ["check_c_driver", "check_mapped_devices", "check_python_inputs", "python_driver", "with_64_bits"]
+__all__ = ["check_c_driver", "check_mapped_devices", "check_python_inputs", "with_64_bits"]
 
-PAGE = 4096
 GUARD = 256
 _FILE_PAGES = 8
+"""Of a file in place of a device, with that of the registers."""
 ADDRESS, TIMEOUT = -3, -1
 
 
@@ -114,27 +114,6 @@ def with_64_bits(design: Design) -> Any:
                            main_memory=design.main_memory)
 
 
-def python_driver(design: Design, folder: Path) -> ModuleType:
-    """The driver in Python, imported from `folder`."""
-    for path, text in design.drivers.items():
-        (folder / Path(path).name).write_text(text)
-    spec = importlib.util.spec_from_file_location("fuzzed_driver", folder / f"{design.host_interface.name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _device_file(interface: HostInterface, path: Path) -> np.memmap:
-    """Registers in the first page, whose status says that a run has ended; memory behind them."""
-    words = np.zeros(_FILE_PAGES * PAGE // 4, np.uint32)
-    for register in interface.registers.registers:
-        words[register.offset // 4] = register.reset
-    words[interface.registers.address("STATUS") // 4] = interface.registers.encode("STATUS", done=1)
-    path.write_bytes(words.tobytes())
-    return np.memmap(path, np.uint8, "r+")
-
-
 def _class(module: ModuleType) -> Any:
     return getattr(module, module.__all__[0])
 
@@ -142,7 +121,8 @@ def _class(module: ModuleType) -> Any:
 def check_mapped_devices(design: Design, module: ModuleType, folder: Path, draws: int, seed: int) -> Counter[str]:
     """Random physical addresses (``open_mem``), and random sizes and addresses of UIO's maps, some no numbers."""
     random, interface, counts = Random(seed), design.host_interface, Counter()
-    file, pages = _device_file(interface, folder / "device"), -(-interface.memory_bytes // PAGE)
+    file = device_file(interface, folder / "device", memory_pages=_FILE_PAGES - 1)
+    pages = -(-interface.memory_bytes // PAGE)
     assert pages < _FILE_PAGES
     for _ in range(draws):
         before = bytes(file)
@@ -220,7 +200,7 @@ def check_python_inputs(design: Design, module: ModuleType, folder: Path, draws:
     in memory."""
     random, numbers, counts = Random(seed), np.random.default_rng(seed), Counter()
     interface = design.host_interface
-    file = _device_file(interface, folder / "inputs")
+    file = device_file(interface, folder / "inputs", memory_pages=_FILE_PAGES - 1)
     good = random_inputs(design.program, seed)
     with _class(module).open_mem(0, PAGE, str(folder / "inputs")) as device:
         for _ in range(draws):

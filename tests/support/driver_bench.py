@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from driver_files import write_drivers
 
 from compiler.bind.design import Design
 from hw.drivers.interface import HostArray
@@ -46,8 +47,7 @@ class _Device(ctypes.Structure):
 def compile_driver(folder: Path, design: Design) -> ctypes.CDLL:
     """The driver of `design`, compiled in `folder`, whose registers are functions."""
     name = design.host_interface.name
-    for path, text in design.drivers.items():
-        (folder / Path(path).name).write_text(text)
+    write_drivers(design, folder)
     compiler = shutil.which("gcc")
     assert compiler is not None
     (folder / "harness.c").write_text(_HARNESS.replace("@NAME@", name))
