@@ -26,6 +26,7 @@ run: $(STAMP)
 	  --output $(OUTPUT)/output.png --report $(OUTPUT) -o $(OUTPUT)
 
 figures: $(STAMP)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[pnr-ice40]'
 	$(RUN) -m benchmarks.figures
 
 test: $(STAMP) tools

@@ -20,7 +20,7 @@ MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_ti
                 "systolic", "systolic_resources", "systolic_area", "systolic_lu", "targets", "polybench",
                 "compile_growth", "halide_jit", "halide_schedules", "sac_loops", "window_machine", "sac_lanes",
                 "irregular", "exits", "polybench --type float", "polybench --type double", "float_operators",
-                "float_functions")
+                "float_functions", "vector_floats")
 ROOT = Path(__file__).parents[1]
 
 

@@ -23,18 +23,18 @@ from hw.ecp5.pnr import ECP5_85_DEVICE
 from hw.float import Float, FloatOperator, FloatSpec
 from hw.verilog import convert
 
-__all__ = ["OPERATORS", "float_operator_table", "main", "measure"]
+__all__ = ["FORMATS", "OPERATORS", "float_operator_table", "main", "measure"]
 
-_FORMATS = {"bfloat16": Float(8, 7), "float16": Float(5, 10), "float32": Float(8, 23), "float64": Float(11, 52)}
+FORMATS = {"bfloat16": Float(8, 7), "float16": Float(5, 10), "float32": Float(8, 23), "float64": Float(11, 52)}
 _LATENCIES = {"bfloat16": (2, 4), "float16": (2, 4), "float32": (3, 6, 9), "float64": (9,)}
 _SLOW_LATENCY = 28
 """Of quotients and roots of float32, one register for every bit and some around."""
 
 OPERATORS: Mapping[str, FloatSpec] = {
     **{f"{op} {name} {latency}": FloatSpec(op, form, latency)
-       for name, form in _FORMATS.items() for op in ("add", "mul", "mad") for latency in _LATENCIES[name]},
-    **{f"{op} float32 {_SLOW_LATENCY}": FloatSpec(op, _FORMATS["float32"], _SLOW_LATENCY) for op in ("div", "sqrt")},
-    **{f"{op} float32 {FLOAT_LATENCY[op]}": FloatSpec(op, _FORMATS["float32"], FLOAT_LATENCY[op])
+       for name, form in FORMATS.items() for op in ("add", "mul", "mad") for latency in _LATENCIES[name]},
+    **{f"{op} float32 {_SLOW_LATENCY}": FloatSpec(op, FORMATS["float32"], _SLOW_LATENCY) for op in ("div", "sqrt")},
+    **{f"{op} float32 {FLOAT_LATENCY[op]}": FloatSpec(op, FORMATS["float32"], FLOAT_LATENCY[op])
        for op in ("exp", "log", "sin")},
 }
 """Operators by operation, format and cycles."""

@@ -93,8 +93,6 @@ def vector_float_table() -> str:
                 "the program (`python -m benchmarks.vector_floats`): clock cycles in RTL beside the bound, a wavefront "
                 "for each sum and each product, or beats of memory.\n\n"
                 + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
-    if not areas:
-        return programs
     return (f"{programs}\n\nWithout and with floating-point numbers on an ECP5-85: a lane (yosys, no placing), and "
             "where measured a processor with its scalar core.\n\n"
             + table(["", "LUT", "FF", "multipliers 18x18", "block RAM", "MHz"], areas))
