@@ -15,11 +15,14 @@ PROGRAM = "gaussian"
 """The program that the table of targets compares."""
 
 CLASSES = {
-    "cgra": "loop nests with (quasi-)affine accesses: stencils, convolutions, products, eliminations; 16 and 32 bits",
-    "fpga": "the same programs, gathers and scatters, without an array: a circuit for one program",
-    "dataflow": "what `fpga` takes, C's `float` too; sizes in registers (`--sizes`)",
-    "systolic": "one kernel of products and sums in tiles, or one uniform recurrence (LU and others)",
-    "vector": "numpy expressions and C loop nests of 8, 16 and 32 bits; other programs without new hardware",
+    "cgra": "loop nests with (quasi-)affine accesses: stencils, convolutions, products, eliminations, tables; 16 and "
+            "32 bits, bfloat16 by option",
+    "fpga": "the same programs, gathers, scatters, floating-point numbers, without an array: a circuit for one program",
+    "dataflow": "what `fpga` takes; sizes in registers (`--sizes`)",
+    "systolic": "one kernel of products and sums in tiles, in floating point, too, or one uniform recurrence (LU and "
+                "others)",
+    "vector": "numpy expressions and C loop nests of 8, 16 and 32 bits, `float` by option; other programs without new "
+              "hardware",
 }
 """What each target takes, in one line; the whole list is docs/targets.md."""
 
