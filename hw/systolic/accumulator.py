@@ -68,14 +68,14 @@ class Accumulator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        now, late = Signal(self.step_layout), Signal(self.step_layout)  # with the value; with the total
+        now = Signal(self.step_layout)  # with the value; `late` with the total
         base, total = (Signal(len(self.value), name=name) for name in ("base", "total"))
         m.d.sync += now.eq(self.step)
-        cycles = self._spec.result.latency
-        delayed = Taps(m, Value.cast(1)).delayed(Value.cast(now), cycles, "late") if cycles else Value.cast(now)
+        delayed = Taps(m, Value.cast(1)).delayed(Value.cast(now), self._spec.result.latency, "late")
+        late = data.View(self.step_layout, delayed)
         m.d.comb += [
-            Value.cast(late).eq(delayed), total.eq(combine_words(m, self._spec, "sum", base, self.value)),
-            self.push.eq(late.valid & late.last), self.data.eq(total),
+            total.eq(combine_words(m, self._spec, "sum", base, self.value)), self.push.eq(late.valid & late.last),
+            self.data.eq(total),
         ]
         words = self._spec.result.words
         if words == 1:

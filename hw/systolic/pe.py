@@ -143,8 +143,6 @@ class ProcessingElement(wiring.Component):
     def _rested(self, m: Module, start: Signal) -> Value:
         """Whether the step before is `ArraySpec.interval` cycles ago."""
         cycles = self._spec.interval
-        if cycles == 1:
-            return Const(1, 1)
         wait = Signal(range(cycles))
         with m.If(start):
             m.d.sync += wait.eq(cycles - 1)
@@ -155,9 +153,12 @@ class ProcessingElement(wiring.Component):
     def _proceed(self, m: Module, west: wiring.PureInterface, start: Signal, room: Value) -> None:
         """A step starts when everything is there; it goes on to the neighbours in the same cycle."""
         able = Signal()
+        here = west.valid & Cat(self._full).all() & room & self.east.ready
+        if self._spec.interval > 1:
+            here &= self._rested(m, start)
         m.d.comb += [
             self.east.valid.eq(start), west.ready.eq(start), nearer(self._spec, self.east.p, west.p, "columns"),
-            able.eq(west.valid & Cat(self._full).all() & room & self.east.ready & self._rested(m, start)),
+            able.eq(here),
         ]
         if not self._bundles.goes_south:
             m.d.comb += start.eq(able)

@@ -73,9 +73,9 @@ class Results(wiring.Component):
             name: field(self.control, name) for name in ("first", "last", "entry")}
         m.d.comb += [step[name].eq(taps.delayed(value, self._latency - 1, name)) for name, value in fields.items()]
         # An update ends when its entry may be read again.
-        written, read = self._latency - 1 + self._spec.result.latency, self._latency - 2
-        again = taps.delayed(fields["valid"], written, "valid") & (
-            taps.delayed(fields["entry"], written, "entry") == taps.delayed(fields["entry"], read, "entry"))
+        updates, entry = (taps.delayed(step[name], self._spec.result.latency, f"updated_{name}")
+                          for name in ("valid", "entry"))
+        again = updates & (entry == taps.delayed(fields["entry"], self._latency - 2, "entry"))
         m.d.sync += accumulator.again.eq(again)
         m.d.comb += [
             accumulator.value.eq(self.value), accumulator.initial.eq(self.initial), self.push.eq(accumulator.push),
