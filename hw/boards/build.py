@@ -47,6 +47,8 @@ from hw.sdram.chip import CHIPS, find_chip
 __all__ = ["build_board", "main"]
 
 _OUTPUT = Path("rtl_out")
+
+
 class _Parser(argparse.ArgumentParser):
     """Wrong arguments are one line on standard error."""
 

@@ -50,14 +50,14 @@ def _board(cls: type[Any]) -> FoundBoard | None:
     device = part if isinstance(part, str) else getattr(cls, "device", "")
     family = next((family for prefix, family in FAMILIES.items()
                    if isinstance(device, str) and device.lower().startswith(prefix.lower())), None)
-    if family is None or getattr(cls, "default_clk", None) is None:
+    if family is None or cls.default_clk is None:
         return None
     try:
-        clock_hz = cls().default_clk_frequency
-    except (AttributeError, ValueError, NotImplementedError):
+        platform = cls()
+    except ValueError:  # Gowin's looks its part up only then
         return None
     full = device if part else f"{device}-{getattr(cls, 'speed', '')}{getattr(cls, 'package', '')}"
-    return FoundBoard(family, full, float(clock_hz), cls)
+    return FoundBoard(family, full, float(platform.default_clk_frequency), cls)
 
 
 def board_name(module: str, cls: str) -> str:

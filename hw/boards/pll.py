@@ -6,7 +6,7 @@ A loop divides its reference, multiplies it up to an oscillator within its range
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hw.errors import SluiceError
 
@@ -70,7 +70,7 @@ class PllSetting:
     output_divider: int
     output: float
     oscillator: float
-    loop: str = ""
+    loop: str
 
 
 def find_setting(loop: PllRange, reference: float, wanted: float) -> PllSetting:
@@ -85,8 +85,7 @@ def find_setting(loop: PllRange, reference: float, wanted: float) -> PllSetting:
              for setting in _settings(loop, reference, divider, wanted)]
     if not found:
         raise PllError(f"an {loop.name} gives no clock up to {_mhz(wanted)} from {_mhz(reference)}")
-    best = max(found, key=lambda s: (round(s.output), -s.reference_divider, -s.oscillator))
-    return replace(best, loop=loop.name)
+    return max(found, key=lambda s: (round(s.output), -s.reference_divider, -s.oscillator))
 
 
 def _settings(loop: PllRange, reference: float, divider: int, wanted: float) -> list[PllSetting]:
@@ -101,7 +100,7 @@ def _from_output(loop: PllRange, reference: float, divider: int, wanted: float) 
     most = int(wanted * (1 + _ROUNDING) * divider / reference)
     feedback = max((times for times in loop.feedback_dividers if times <= most), default=0)
     output = reference * feedback / divider
-    return [PllSetting(divider, feedback, after, output, output * after)
+    return [PllSetting(divider, feedback, after, output, output * after, loop.name)
             for after in loop.output_dividers if _within(output * after, loop.oscillator)]
 
 
@@ -113,7 +112,7 @@ def _from_oscillator(loop: PllRange, reference: float, divider: int, wanted: flo
             enough = (after for after in loop.output_dividers if oscillator <= wanted * (1 + _ROUNDING) * after)
             after = min(enough, default=0)
             if after:
-                found.append(PllSetting(divider, feedback, after, oscillator / after, oscillator))
+                found.append(PllSetting(divider, feedback, after, oscillator / after, oscillator, loop.name))
     return found
 
 

@@ -18,8 +18,7 @@ _ACCESS = {"constant": "read-only", "read": "read-only", "write": "read-write", 
 _PORT = re.compile(r"^\s*(input|output)\s+(?:wire\s+|reg\s+)?(?:\[(\d+):0\]\s*)?(\w+)\s*;", re.MULTILINE)
 _BUSES = (("m_axi", "aximm", "master"), ("s_axil", "aximm", "slave"), ("m_wb", "wishbone", "master"),
           ("s_wb", "wishbone", "slave"))
-_TYPES = {"aximm": ("xilinx.com", "interface", "aximm", "1.0"), "axis": ("xilinx.com", "interface", "axis", "1.0"),
-          "wishbone": ("opencores.org", "bus", "wishbone", "B4")}
+_WISHBONE = {"vendor": "opencores.org", "library": "bus", "version": "B4"}
 _SUMMARIES = {"m_axi": "AXI4 manager of main memory", "m_wb": "Wishbone manager of main memory",
               "s_axil": "AXI4-Lite control registers", "s_wb": "Wishbone control registers"}
 
@@ -49,19 +48,18 @@ def ipxact_component(module: str, sources: Mapping[str, str], registers: Registe
     top = _component(module)
     _buses(SubElement(top, _tag("busInterfaces")), ports)
     _spaces(SubElement(top, _tag("addressSpaces")), ports)
-    control = "s_wb" if any(port.name == "s_wb_adr" for port in ports) else "s_axil"
+    control = "s_wb" if _has_bus(ports, "s_wb") else "s_axil"
     _memory_map(SubElement(top, _tag("memoryMaps")), registers, control)
     return _printed(top, module, ports, sources, folder, f"{module}: {ports_summary(ports)}")
 
 
 def ports_summary(ports: Sequence[Port]) -> str:
     """What a system has, in a line."""
-    present = {port.name.rpartition("_")[0] for port in ports}
-    return ", ".join([*(text for prefix, text in _SUMMARIES.items() if _prefix_is(present, prefix)), "interrupt"])
+    return ", ".join([*(text for prefix, text in _SUMMARIES.items() if _has_bus(ports, prefix)), "interrupt"])
 
 
-def _prefix_is(present: set[str], prefix: str) -> bool:
-    return any(name == prefix or name.startswith(f"{prefix}_") for name in present)
+def _has_bus(ports: Sequence[Port], prefix: str) -> bool:
+    return any(port.name.startswith(f"{prefix}_") for port in ports)
 
 
 def stream_component(module: str, sources: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str],
@@ -108,8 +106,7 @@ def _text(parent: Element, name: str, value: object, **attributes: str) -> None:
 
 
 def _buses(parent: Element, ports: Sequence[Port]) -> None:
-    present = {port.name.rpartition("_")[0] for port in ports}
-    here = [bus for bus in _BUSES if _prefix_is(present, bus[0])]
+    here = [bus for bus in _BUSES if _has_bus(ports, bus[0])]
     for prefix, kind, role in here:
         interface = _bus(parent, prefix, "interface", kind)
         mode = SubElement(interface, _tag(role))
@@ -142,8 +139,8 @@ def _bus(parent: Element, name: str, library: str, kind: str) -> Element:
     interface = SubElement(parent, _tag("busInterface"))
     _text(interface, "name", name)
     for tag, suffix in (("busType", ""), ("abstractionType", "_rtl")):
-        vendor, library, _, version = _TYPES.get(kind, ("xilinx.com", library, kind, "1.0"))
-        reference = {"vendor": vendor, "library": library, "name": f"{kind}{suffix}", "version": version}
+        reference = {"vendor": "xilinx.com", "library": library, "name": f"{kind}{suffix}", "version": "1.0"}
+        reference |= _WISHBONE if kind == "wishbone" else {}
         SubElement(interface, _tag(tag), {_tag(key): value for key, value in reference.items()})
     return interface
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hw.errors import SluiceError
 
@@ -37,7 +38,7 @@ class SystemPorts:
     @classmethod
     def parse(cls, text: str) -> SystemPorts:
         """From ``NAME=VALUE,…``; ``wishbone`` alone is both ports. Raises `PortError`."""
-        found: dict[str, str | int] = {}
+        found: dict[str, Any] = {}
         for part in text.split(","):
             name, equals, value = part.partition("=")
             if part == "wishbone":
@@ -46,7 +47,7 @@ class SystemPorts:
                 raise PortError(f"ports '{part}': write wishbone, or NAME=VALUE with a name of {', '.join(_CHOICES)}")
             else:
                 found[name] = int(value) if name == "address_bits" and value.isdecimal() else value
-        return cls(**found)  # type: ignore[arg-type]
+        return cls(**found)
 
     @property
     def reset_name(self) -> str:

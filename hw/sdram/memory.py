@@ -51,7 +51,7 @@ class SdramMemory(wiring.Component):
         m = Module()
         m.submodules.controller = controller = self._controller
         wiring.connect(m, controller.pins, wiring.flipped(self.pins))
-        reading, writing = (self._walk(m, name) for name in ("ar", "aw"))
+        (reading, was_read), (writing, was_written) = (self._walk(m, name) for name in ("ar", "aw"))
         tags, write = self._reads(m), self._written(m)
         response = {walk: walk.response(self.words) for walk in (reading, writing)}
         answers, worst = self._answers(m), Signal(2)
@@ -74,8 +74,8 @@ class SdramMemory(wiring.Component):
             Cat(access.p.data, access.p.strobe).eq(write.r_data),
             access.valid.eq((may_read | may_write) & ~refused),
             taken.eq((may_read | may_write) & (access.ready | refused)),
-            self._stepped["ar"].eq(taken & ~chosen),
-            self._stepped["aw"].eq(taken & chosen),
+            was_read.eq(taken & ~chosen),
+            was_written.eq(taken & chosen),
             tags.w_en.eq(taken & ~chosen),
             write.r_en.eq(taken & chosen),
         ]
@@ -89,16 +89,12 @@ class SdramMemory(wiring.Component):
 
     # Bursts.
 
-    _stepped: dict[str, Signal]
-
-    def _walk(self, m: Module, name: str) -> BeatWalk:
-        """A burst of a direction, followed by the next without a pause."""
-        if name == "ar":
-            self._stepped = {}
+    def _walk(self, m: Module, name: str) -> tuple[BeatWalk, Signal]:
+        """A burst of a direction, followed by the next without a pause, and what says that a beat of it is done."""
         channel = getattr(self.bus, name)
         payload = channel.payload.shape()
         m.submodules[f"{name}_queue"] = queue = SyncFIFO(width=payload.size, depth=_BURSTS)
-        self._stepped[name] = stepped = Signal(name=f"{name}_stepped")
+        stepped = Signal(name=f"{name}_stepped")
         walk = BeatWalk(self.bus.signature)
         m.d.comb += [
             queue.w_data.eq(channel.payload), queue.w_en.eq(channel.valid), channel.ready.eq(queue.w_rdy),
@@ -110,7 +106,7 @@ class SdramMemory(wiring.Component):
         with m.If(queue.r_en & queue.r_rdy):
             fields: Any = data.View(payload, queue.r_data)
             walk.start(m, fields)
-        return walk
+        return walk, stepped
 
     def _turns(self, m: Module, may_read: Value, may_write: Value) -> Value:
         """Whether the next beat is written: the direction stays while it can, for some beats if the other one waits."""

@@ -17,10 +17,8 @@ __all__ = ["run_ported"]
 _TOP = "sluice_ported"
 _BASE = 0x7F_1234_5000
 """Where memory is for a system with addresses of 64 bits."""
-_MEMORY_CYCLE = ("cyc", "stb", "we", "adr", "sel", "dat_w", "dat_r", "ack", "err", "cti", "bte")
 _MEMORY_BEAT = ("awvalid", "awready", "wvalid", "wready", "bvalid", "bresp", "arvalid", "arready", "rvalid", "rdata",
                 "rresp")
-_CONTROL_CYCLE = ("cyc", "stb", "we", "adr", "sel", "dat_w", "dat_r", "ack", "err", "stall")
 _CONTROL_LITE = ("awvalid", "awready", "awaddr", "wvalid", "wready", "wdata", "wstrb", "bvalid", "bready", "bresp",
                  "arvalid", "arready", "araddr", "rvalid", "rready", "rdata", "rresp")
 
@@ -65,6 +63,10 @@ def _shift(base: str) -> list[str]:
             "    end", "  endfunction"]
 
 
+def _placed(address: str, width: int) -> str:
+    return f"placed({address})" if width == 64 else f"placed({{{64 - width}'d0, {address}}})"
+
+
 class _Side:
     """Ports of the bench, lines, and pins of the system."""
 
@@ -75,6 +77,11 @@ class _Side:
 
     def port(self, direction: str, name: str, width: int) -> None:
         self.ports.append(f"{direction} wire [{width - 1}:0] {name}")
+
+    def through(self, port: Port, width: int) -> None:
+        """A port of the system becomes one of the bench."""
+        self.port(port.direction, port.name, width)
+        self.pins.append(f".{port.name}({port.name})")
 
     def wire(self, name: str, width: int) -> None:
         self.lines.append(f"  wire [{width - 1}:0] {name};")
@@ -92,20 +99,17 @@ def _axi_memory(ports: Mapping[str, Port]) -> _Side:
         if short in ("awaddr", "araddr"):
             side.port("output", port.name, 32)
             side.wire(f"dut_{short}", width)
-            side.lines.append(f"  assign {port.name} = placed({{{64 - width}'d0, dut_{short}}});" if width < 64
-                              else f"  assign {port.name} = placed(dut_{short});")
+            side.lines.append(f"  assign {port.name} = {_placed(f'dut_{short}', width)};")
             side.pins.append(f".{port.name}(dut_{short})")
         else:
-            side.port(port.direction, port.name, width)
-            side.pins.append(f".{port.name}({port.name})")
+            side.through(port, width)
     return side
 
 
 def _axi_control(ports: Mapping[str, Port]) -> _Side:
     side = _Side()
     for _, port, width in _named(ports, "s_axil_"):
-        side.port(port.direction, port.name, width)
-        side.pins.append(f".{port.name}({port.name})")
+        side.through(port, width)
     return side
 
 
@@ -113,10 +117,14 @@ def _pins(wires: Mapping[str, str]) -> str:
     return ",\n".join(f"    .{pin}({wire})" for pin, wire in wires.items())
 
 
-def _wishbone_wires(side: _Side, ports: Mapping[str, Port], prefix: str) -> None:
+def _wishbone_wires(side: _Side, ports: Mapping[str, Port], prefix: str) -> dict[str, str]:
+    """Wires at the system's Wishbone ports, by their names there."""
+    wires = {}
     for short, port, width in _named(ports, f"{prefix}_"):
-        side.wire(f"{prefix}_{short}", width)
+        side.wire(port.name, width)
         side.pins.append(f".{port.name}({port.name})")
+        wires[short] = port.name
+    return wires
 
 
 def _wishbone_memory(ports: Mapping[str, Port]) -> _Side:
@@ -129,18 +137,17 @@ def _wishbone_memory(ports: Mapping[str, Port]) -> _Side:
     for name, width in (("awready", 1), ("wready", 1), ("arready", 1), ("bvalid", 1), ("bresp", 2), ("rvalid", 1),
                         ("rresp", 2), ("rdata", data)):
         side.port("input", f"m_axi_{name}", width)
-    _wishbone_wires(side, ports, "m_wb")
+    cycle = _wishbone_wires(side, ports, "m_wb")
     full = words + shift
     side.wire("address", full)
     side.wire("broken", 1)
-    widened = "address" if full == 64 else f"{{{64 - full}'d0, address}}"
     side.lines += [
-        f"  assign m_axi_awaddr = placed({widened});", "  assign m_axi_araddr = m_axi_awaddr;",
+        f"  assign m_axi_awaddr = {_placed('address', full)};", "  assign m_axi_araddr = m_axi_awaddr;",
         "  assign m_axi_wdata = m_wb_dat_w;", "  assign m_axi_wstrb = m_wb_sel;", "  assign m_axi_wlast = 1'b1;",
         "  assign {m_axi_awlen, m_axi_arlen} = 16'd0;", "  assign {m_axi_bready, m_axi_rready} = 2'b11;",
         f"  sluice_wishbone_memory #(.ADDRESS_BITS({words}), .DATA_BITS({data}), .SHIFT({shift})) memory (",
         "    .clk(clk), .rst(rst), .addr(address), .broken(broken),",
-        _pins({name: f"m_wb_{name}" for name in _MEMORY_CYCLE} | {name: f"m_axi_{name}" for name in _MEMORY_BEAT}),
+        _pins(cycle | {name: f"m_axi_{name}" for name in _MEMORY_BEAT}),
         "  );",
         "  always @(posedge clk) if (broken && !rst) begin", '    $display("a Wishbone burst is not one");',
         "    $finish;", "  end"]
@@ -156,10 +163,10 @@ def _wishbone_control(ports: Mapping[str, Port], pipelined: bool) -> _Side:
     for name, bits in (("awready", 1), ("wready", 1), ("bvalid", 1), ("bresp", 2), ("arready", 1), ("rvalid", 1),
                        ("rdata", 32), ("rresp", 2)):
         side.port("output", f"s_axil_{name}", bits)
-    _wishbone_wires(side, ports, "s_wb")
+    cycle = _wishbone_wires(side, ports, "s_wb")
     side.lines += [
         f"  sluice_wishbone_control #(.ADDRESS_BITS({width}), .PIPELINED({int(pipelined)})) control (",
         "    .clk(clk), .rst(rst),",
-        _pins({name: f"s_axil_{name}" for name in _CONTROL_LITE} | {name: f"s_wb_{name}" for name in _CONTROL_CYCLE}),
+        _pins({name: f"s_axil_{name}" for name in _CONTROL_LITE} | cycle),
         "  );"]
     return side

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -81,6 +81,7 @@ class _Elaboration:
         self.readers: list[WindowGenerator] = []
         self.writers: list[TileWriter | AccumulatorWriter] = []
         self.tables: list[TableMemory] = []
+        self.lookups: list[Iterator[tuple[Any, Value]]] = []  # of tables: what is asked for, and what is there
         self.ends: list[tuple[Value, Value]] = []  # words to write after the loop, and their addresses
 
     def run(self) -> Module:
@@ -139,18 +140,17 @@ class _Elaboration:
         self.m.d.comb += self.outputs[number][0].eq(build_operator(node.kind, operands, node.width, self._wire))
 
     def fill_tables(self) -> None:
-        """Tables, which `_begin` fills, and what nodes read of them."""
+        """Tables, which `_begin` fills."""
         for number, table in enumerate(self.spec.tables):
-            nodes = [n for n, node in enumerate(self.spec.nodes) if isinstance(node, Element) and node.table == number]
-            self.m.submodules[f"table{number}"] = part = TableMemory(table, len(nodes))
+            readers = sum(isinstance(node, Element) and node.table == number for node in self.spec.nodes)
+            self.m.submodules[f"table{number}"] = part = TableMemory(table, readers)
             self.m.d.comb += part.word.eq(self.word)
-            self.m.d.comb += [self.outputs[n][0].eq(part.elements[k]) for k, n in enumerate(nodes)]
             self.tables.append(part)
+            self.lookups.append(zip(part.indices, part.elements, strict=True))
 
     def element(self, number: int, node: Element) -> None:
-        readers = [n for n, other in enumerate(self.spec.nodes)
-                   if isinstance(other, Element) and other.table == node.table]
-        places = self.tables[node.table].indices[readers.index(number)]
+        places, found = next(self.lookups[node.table])
+        self.m.d.comb += self.outputs[number][0].eq(found)
         self.m.d.comb += [place.eq(self.value(index)) for place, index in zip(places, node.indices, strict=True)]
 
     def _wire(self, value: Value) -> Value:

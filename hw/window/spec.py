@@ -77,18 +77,22 @@ class Counters:
     widths: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Operator:
-    """A combinational operation (`hw.window.operators`) with one output of `width` bits."""
-
-    kind: str
-    operands: tuple[Operand, ...]
+class _OneOutput:
     width: int
 
     @property
     def widths(self) -> tuple[int, ...]:
         """Bits of the output."""
         return (self.width,)
+
+
+@dataclass(frozen=True)
+class Operator(_OneOutput):
+    """A combinational operation (`hw.window.operators`) with one output of `width` bits."""
+
+    kind: str
+    operands: tuple[Operand, ...]
+    width: int
 
 
 @dataclass(frozen=True)
@@ -111,17 +115,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Element:
+class Element(_OneOutput):
     """The element of table `table` that `indices` (32 bits each) name, of `width` bits; 0 outside of it."""
 
     table: int
     indices: tuple[Operand, ...]
     width: int
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Bits of the output."""
-        return (self.width,)
 
 
 @dataclass(frozen=True)
