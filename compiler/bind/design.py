@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.bind.bounds import Bounds, Traffic, program_traffic
-from compiler.bind.host_interface import NoDriver
+from compiler.bind.host_interface import NoDriver, driver_files
 from compiler.bind.ported_design import PortedDesign
 from compiler.bind.run import Run
 from compiler.bind.streamed_design import ArrayStreams, StreamedDesign
@@ -19,7 +19,6 @@ from compiler.ir.floating import as_elements
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Float, Int
 from hw.axi_stream.spec import StreamError
-from hw.drivers.documents import driver_documents
 from hw.drivers.interface import HostInterface
 from hw.errors import SluiceError
 from hw.link.board_run import run_on_board
@@ -66,11 +65,14 @@ class Design(ABC):
     program: Any
     """What was compiled: a `Program`, or of another kind that the target takes."""
 
+    stated: Program | None = None
+    """The program with its sums in another order, if they are."""
+
     @property
     def reference(self) -> Any:
         """What the interpreter runs for the results of this design, bit for bit: `program`, or where the user lets sums
         of floating-point numbers change their order (option `reassociate`), the program that states this order."""
-        return self.program
+        return self.stated or self.program
 
     @property
     def main_memory(self) -> MainMemory:
@@ -174,10 +176,7 @@ class Design(ABC):
     @property
     def drivers(self) -> dict[str, str]:
         """Drivers by path in the design directory; none where the design has no `host_interface`."""
-        try:
-            return driver_documents(self.host_interface)
-        except NoDriver:
-            return {}
+        return driver_files(self)
 
     @property
     def array_metadata(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import islpy as isl
 import numpy as np
@@ -11,15 +12,24 @@ from compiler.ir.evaluate import word_type
 from compiler.ir.program import Array, Program
 from compiler.ir.types import FLOAT32, FLOAT64, Type
 from hw.dma.registers import RegisterMap
+from hw.drivers.documents import driver_documents
 from hw.drivers.interface import HostArray, RegisterWrite
 from hw.errors import SluiceError
 
-__all__ = ["NoDriver", "c_type", "host_array", "host_arrays", "print_c_copies", "print_c_loops", "register_writes",
-           "word_c_type"]
+__all__ = ["NoDriver", "c_type", "driver_files", "host_array", "host_arrays", "print_c_copies", "print_c_loops",
+           "register_writes", "word_c_type"]
 
 
 class NoDriver(SluiceError):
     """A design whose arrays lie in memory in a way that drivers do not know."""
+
+
+def driver_files(design: Any) -> dict[str, str]:
+    """Drivers of a design by path in its directory; none where it has no `host_interface`."""
+    try:
+        return driver_documents(design.host_interface)
+    except NoDriver:
+        return {}
 
 
 def c_type(type: Type) -> str:

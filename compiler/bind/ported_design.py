@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.host_interface import NoDriver
+from compiler.bind.host_interface import driver_files
 from compiler.bind.run import Run
 from hw.designs.port_documents import add_ports
-from hw.drivers.documents import driver_documents
 from hw.drivers.interface import HostInterface
 from hw.ports.adapt import adapted_registers
 from hw.ports.spec import SystemPorts
@@ -44,10 +43,7 @@ class PortedDesign:
     @property
     def drivers(self) -> dict[str, str]:
         """Drivers by path in the design directory; none where the design has none."""
-        try:
-            return driver_documents(self.host_interface)
-        except NoDriver:
-            return {}
+        return driver_files(self)
 
     @property
     def host_interface(self) -> HostInterface:

@@ -36,7 +36,7 @@ __all__ = ["DataflowDesign"]
 @dataclass
 class DataflowDesign(StreamDesign):
     """See `StreamDesign`. Cycles are ticks of the kernel. `sizes`: the values that the kernel's run-time sizes have in
-    `program`. `stated`: the program with its sums in another order, if they are."""
+    `program`."""
 
     target: ClassVar[str] = "dataflow"
 
@@ -46,11 +46,6 @@ class DataflowDesign(StreamDesign):
     seconds: float
     sizes: tuple[int, ...] = ()
     stated: Program | None = None
-
-    @property
-    def reference(self) -> Program:
-        """See `Design`."""
-        return self.stated or self.program
 
     @cached_property
     def executable(self) -> Executable:

@@ -49,7 +49,7 @@ class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
     `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops
     were. `lanes`: elements of a row that come and go at a time. `early`: the loop that data can end early, or why one
-    that they could end makes all its iterations. `stated`: the program with its sums in another order, if they are."""
+    that they could end makes all its iterations."""
 
     program: Program
     parts: Partition
@@ -67,11 +67,6 @@ class FpgaDesign(Design):
     def schedule(self) -> Schedule:
         """The cycle-accurate schedule, in logical cycles."""
         return self.built.schedule
-
-    @property
-    def reference(self) -> Program:
-        """See `Design`."""
-        return self.stated or self.program
 
     @cached_property
     def executable(self) -> Executable:
