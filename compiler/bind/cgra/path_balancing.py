@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from ortools.linear_solver import pywraplp
 
 from compiler.bind.cgra.netlist import Edge, Netlist, Network, PeNode, Pin
-from compiler.bind.cgra.timing import PE_LATENCY, Bound, TimingSystem
+from compiler.bind.cgra.timing import Bound, TimingSystem
 from hw.errors import SluiceError
-from hw.pe.config import PeConfig
+from hw.pe.config import PE_LATENCY, PeConfig
 
 __all__ = ["DelayPlan", "UnbalanceablePathsError", "insert_delays", "pass_node", "plan_delays"]
 

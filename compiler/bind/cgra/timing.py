@@ -15,13 +15,10 @@ from ortools.linear_solver import pywraplp
 from compiler.bind.cgra.netlist import Edge, Netlist, PeNode, Pin, SkewBound, StreamIn, StreamOut
 from hw.errors import SluiceError
 
-__all__ = ["INPUT_STAGE", "MEMORY_START", "PE_LATENCY", "Bound", "RecurrenceViolation", "TimingSystem", "latency",
-           "linear_solver"]
+__all__ = ["INPUT_STAGE", "MEMORY_START", "Bound", "RecurrenceViolation", "TimingSystem", "latency", "linear_solver"]
 
 INPUT_STAGE = 1
 """Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
-PE_LATENCY = 2
-"""Cycles from a track wire to the output of a PE that passes: input stage and result register."""
 MEMORY_START = 4
 """A memory output that nothing else bounds, as of a table, has its first fetch in cycle 0 at the earliest and is
 visible so many cycles later."""

@@ -89,15 +89,11 @@ class Enumeration:
         points = all_points(wanted.domain())
         timed, when = values_at(cycles, points)
         named, values = values_at(wanted, points)
-        good = timed & named & self._right(origin, source, when[:, 0], values)
+        good = timed & named & self.right(origin, source, when[:, 0], values)
         return None if good.all() else tuple(points[int(np.argmin(good))].tolist())
 
     def right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
         """By query: whether `origin` shows in this cycle the value of `source` with these coordinates."""
-        return self._right(origin, source, cycles, values)
-
-    def _right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """See `right`."""
         if self._is_result(origin, source):
             defined, expected = values_at(self.visible(source.name), values)
             return defined & (expected[:, 0] == cycles)
@@ -108,7 +104,7 @@ class Enumeration:
             return _sends(bank, cycles - GLB_INPUT_LATENCY, values)
         passed = self.fabric.passed(origin)
         if passed is not None:
-            return self._right(passed.origin, source, cycles - passed.lag, values)
+            return self.right(passed.origin, source, cycles - passed.lag, values)
         fed_back = self.fabric.fed_back(origin)
         if fed_back is not None:
             return self._restarted(origin, fed_back, source, cycles, values)
@@ -155,7 +151,7 @@ class Enumeration:
         result = CoreOutput(origin.row, origin.column, core.output)
         right = np.zeros(len(cycles), dtype=bool)
         if self._is_result(result, source):
-            right[bit == 0] = self._right(result, source, cycles[bit == 0], values[bit == 0])
+            right[bit == 0] = self.right(result, source, cycles[bit == 0], values[bit == 0])
         right[bit == 1] = self._taken(origin, core, core.feedback, source, cycles[bit == 1], values[bit == 1])
         return right
 
@@ -168,7 +164,7 @@ class Enumeration:
         if not len(cycles):
             return np.zeros(0, dtype=bool)
         arrival = self.fabric.arrival(unit.row, unit.column, f"word{number}")
-        return self._right(arrival.origin, source, cycles - arrival.lag, values)
+        return self.right(arrival.origin, source, cycles - arrival.lag, values)
 
     def _is_constant(self, statement: str, pattern: int) -> bool:
         value = self.claims.program.statement(statement).value
@@ -220,7 +216,7 @@ class Enumeration:
             here = seen.found & (seen.port == number)
             port = f"in{number}" if number < inputs else f"chain{number - inputs}"
             arrival = self.fabric.arrival(*place, port)
-            right[here] = self._right(arrival.origin, source, seen.cycle[here] - arrival.lag, values[here])
+            right[here] = self.right(arrival.origin, source, seen.cycle[here] - arrival.lag, values[here])
         return right
 
 

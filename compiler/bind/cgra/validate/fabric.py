@@ -70,8 +70,8 @@ class Fabric:
         return Arrival(origin, hops + 1 + tile.delays.get(port, 0))
 
     def steps(self, config: PeConfig) -> int:
-        """Cycles from the operands of an element to its result."""
-        return PE_LATENCY + self.spec.pe.latency(config.op) - self.spec.pe.latency("pass")
+        """Cycles from the operands of an element to its result; those of its input stage are part of `arrival`."""
+        return self.spec.pe.latency(config.op) - 1
 
     def fed_back(self, origin: Origin) -> PeConfig | None:
         """The configuration of the element if `origin` is its operand that can be its own result, as the operation
