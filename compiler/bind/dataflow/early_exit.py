@@ -3,7 +3,7 @@
 Every part of a kernel steps a fixed number of ticks after its counters, so what a kernel computes follows from the
 vectors of its counters alone. A run in which a counter goes from one iteration straight to a later one gives what all
 iterations would if every value that crosses the gap is the same in both. That is proven on the finished kernel: after
-a flag of the program is zero a few iterations are computed in terms (`compiler.bind.fpga.terms`), from anything before;
+a flag of the program is zero a few iterations are computed in terms (`compiler.bind.terms`), from anything before;
 what is the same term in one of them and in the next stays so, as the flag stays zero. Then all that fires behind the
 gap is computed in terms, too.
 """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
-from compiler.bind.fpga.formats import type_of
-from compiler.bind.fpga.terms import Term, Terms, simplified
+from compiler.bind.terms import Term, Terms, simplified
+from compiler.bind.word_formats import type_of
 from hw.dataflow.affine import predicate_column
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Affine, ChannelSpec, Constraint, Exit, KernelSpec, NodeSpec, Operator, Predicate

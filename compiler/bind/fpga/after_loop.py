@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from compiler.bind.fpga.quiet_values import DEEPEST, Loop
-from compiler.bind.fpga.terms import Term, Terms, simplified
+from compiler.bind.terms import Term, Terms, simplified
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,

@@ -10,7 +10,8 @@ from compiler.analysis.instance_budget import count_instances
 from compiler.analysis.points import some_points
 from compiler.analysis.sample_operands import UnknownMemories, mixed, operand_columns, repeat_entries, wrap_lookups
 from compiler.bind.fpga.fanin import Leaf, resolved
-from compiler.bind.fpga.formats import contains_all, number_of, tapped_word, type_of
+from compiler.bind.fpga.formats import tapped_word
+from compiler.bind.word_formats import contains_all, number_of, type_of
 from compiler.ir.evaluate import evaluate, storage
 from compiler.ir.expr import Apply, Cast, Read
 from compiler.ir.floating import from_words, to_words

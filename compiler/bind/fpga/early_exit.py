@@ -19,7 +19,7 @@ from compiler.bind.fpga.after_loop import AfterLoop, all_walks
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.quiet_values import Loop, QuietValues
 from compiler.bind.fpga.start_to_done import Jump
-from compiler.bind.fpga.terms import Term
+from compiler.bind.terms import Term
 from compiler.ir.program import Statement
 from hw.pipeline.spec import (
     ConstantCell,

@@ -12,6 +12,7 @@ from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.options import Options
 from compiler.bind.interning import interned
 from compiler.bind.sums import flatten_sum
+from compiler.bind.word_formats import holds, type_of
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, children, postorder
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, FLOAT64, Float, Int, Type
@@ -124,7 +125,7 @@ class Operators:
         low, high = (value.to_python() for value in (self.statement.domain.dim_min_val(place),
                                                      self.statement.domain.dim_max_val(place)))
         narrow = Word(COUNTER_BITS, low < 0)
-        if not (Int(narrow.width, narrow.signed).contains(low) and Int(narrow.width, narrow.signed).contains(high)):
+        if not holds(narrow, low, high):
             raise FpgaError(f"{self.statement}: iterator '{name}' has values from {low} to {high}, which are no "
                             f"numbers of {COUNTER_BITS} bits; let it count from 0 and add the start in the expression")
         return narrow
@@ -179,7 +180,7 @@ class Operators:
             groups.setdefault(factor, []).append((sign, use))
         terms = [self._scaled(self._added(group, word), factor, word) for factor, group in groups.items()]
         if total.constant:
-            terms.append((1, self.net.constant(Int(word.width, word.signed).wrap(total.constant), word)))
+            terms.append((1, self.net.constant(type_of(word).wrap(total.constant), word)))
         if not terms:
             return self.net.constant(0, word)
         sign, use = self._added(terms, word)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from compiler.bind.word_formats import contains_all, holds, number_of, type_of
 from compiler.ir.program import Program
-from compiler.ir.types import Float, Int
 from compiler.sched.verify import ValidationError
 from hw.pipeline.spec import (
     BufferCell,
@@ -19,8 +19,7 @@ from hw.pipeline.spec import (
     operands,
 )
 
-__all__ = ["check_formats", "check_loaded", "contains_all", "holds", "keeps_iterator", "number_of", "tapped_word",
-           "type_of"]
+__all__ = ["check_formats", "check_loaded", "keeps_iterator", "tapped_word"]
 
 
 def check_formats(program: Program, spec: PipelineSpec) -> None:
@@ -41,11 +40,6 @@ def check_formats(program: Program, spec: PipelineSpec) -> None:
             _check_array(program, cell)
 
 
-def holds(word: Word, low: int, high: int) -> bool:
-    """Whether a word can have all values from `low` to `high`."""
-    return type_of(word).contains(low) and type_of(word).contains(high)
-
-
 def keeps_iterator(cell: CounterCell, low: int, high: int) -> bool:
     """Whether a counter modulo its size has the values `low` to `high`, wrapped to its word."""
     return cell.walk.size == 1 << cell.word.width or holds(cell.word, low, high)
@@ -60,23 +54,6 @@ def check_loaded(program: Program, array: str, cell: InputCell) -> None:
 def _check_array(program: Program, cell: OutputCell) -> None:
     if program.array(cell.name).type != number_of(cell.word):
         raise ValidationError(f"output {cell.name} gives {program.array(cell.name).type} as {type_of(cell.word)}")
-
-
-def type_of(word: Word) -> Int:
-    """The integers that a word has, or those of its bits."""
-    return Int(word.width, word.signed)
-
-
-def number_of(word: Word) -> Int | Float:
-    """The numbers that a word has."""
-    return Float(word.exponent, word.width - 1 - word.exponent) if word.exponent else type_of(word)
-
-
-def contains_all(word: Word, other: Word) -> bool:
-    """Whether a word can have every value of another."""
-    if word.exponent or other.exponent:
-        return word == other
-    return holds(word, type_of(other).minimum, type_of(other).maximum)
 
 
 def tapped_word(spec: PipelineSpec, tap: Tap) -> Word:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, NamedTuple
 
-from compiler.bind.fpga.terms import Term, Terms, simplified
+from compiler.bind.terms import Term, Terms, simplified
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,

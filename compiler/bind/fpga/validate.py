@@ -33,9 +33,10 @@ from compiler.bind.fpga.arithmetic import check_arithmetic
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.fanin import Leaf, accesses, leaves
-from compiler.bind.fpga.formats import check_formats, check_loaded, keeps_iterator, number_of
+from compiler.bind.fpga.formats import check_formats, check_loaded, keeps_iterator
 from compiler.bind.fpga.instance_trace import MOST_EVENTS
 from compiler.bind.fpga.nest_checks import NestChecks
+from compiler.bind.word_formats import number_of
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify import Origins, Source, ValidationError, bounded_effort, final_origins, read_origins

@@ -15,9 +15,10 @@ import numpy as np
 from compiler.analysis.affine import affine_text
 from compiler.bind.host_interface import NoDriver, c_type, host_arrays, print_c_copies, register_writes
 from compiler.bind.systolic.ends import number_type
-from compiler.bind.systolic.number_words import evaluate_words, type_of
+from compiler.bind.systolic.number_words import evaluate_words
 from compiler.bind.systolic.plan import Plan, Source
 from compiler.bind.systolic.running import Executable, Place
+from compiler.bind.word_formats import number_of
 from compiler.ir.expr import Cast, Const, Read
 from compiler.ir.floating import decode
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int
@@ -77,7 +78,7 @@ def _area(plan: Plan, place: Place, array: str | None, word: Word, copy: Callabl
 
 def _c_word(word: Word) -> str:
     """The type in C of the elements of arrays that words are."""
-    kind = type_of(word)
+    kind = number_of(word)
     if isinstance(kind, Float):
         return c_type(kind)
     return f"{'' if word.signed else 'u'}int{8 * element_bytes(word.width)}_t"

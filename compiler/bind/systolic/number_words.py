@@ -7,18 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from compiler.analysis.sample_operands import operand_vectors
+from compiler.bind.word_formats import number_of
 from compiler.ir.evaluate import evaluate, word_type
 from compiler.ir.expr import Expr, Read, apply, converted
 from compiler.ir.floating import decode, to_words
 from compiler.ir.types import Float, Int
 from hw.dataflow.spec import Word
 
-__all__ = ["evaluate_words", "operate_words", "type_of", "word_columns"]
-
-
-def type_of(word: Word) -> Int | Float:
-    """The numbers that words stand for."""
-    return Float(word.exponent, word.width - 1 - word.exponent) if word.exponent else Int(word.width, word.signed)
+__all__ = ["evaluate_words", "operate_words", "word_columns"]
 
 
 def word_columns(types: Sequence[Int | Float]) -> list[np.ndarray]:
@@ -38,7 +34,7 @@ def _numbers(kind: Int | Float, words: np.ndarray) -> np.ndarray:
 
 def operate_words(op: str, words: Sequence[Word], word: Word, arguments: Sequence[np.ndarray]) -> np.ndarray:
     """Operation `op`, or a ``cast``, on floating-point numbers: the words of its result, of `word`."""
-    types = [type_of(one) for one in words]
+    types = [number_of(one) for one in words]
     reads = [Read(number, type_) for number, type_ in enumerate(types)]
-    value = converted(reads[0], type_of(word)) if op == "cast" else apply(op, *reads)
-    return evaluate_words(value, type_of(word), lambda number: (types[number], arguments[number]))
+    value = converted(reads[0], number_of(word)) if op == "cast" else apply(op, *reads)
+    return evaluate_words(value, number_of(word), lambda number: (types[number], arguments[number]))

@@ -16,8 +16,9 @@ import numpy as np
 from compiler.bind.dataflow.expressions import word
 from compiler.bind.systolic.arithmetic import Arithmetic, wrap_word
 from compiler.bind.systolic.ends import first_reads, merged_reads, number_type
-from compiler.bind.systolic.number_words import evaluate_words, operate_words, type_of, word_columns
+from compiler.bind.systolic.number_words import evaluate_words, operate_words, word_columns
 from compiler.bind.systolic.plan import Plan
+from compiler.bind.word_formats import number_of
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float, Int
 from compiler.sched.verify import ValidationError
@@ -258,4 +259,4 @@ def _word(kind: Int | Float) -> Word:
 
 
 def _named(found: Word) -> str:
-    return str(type_of(found))
+    return str(number_of(found))

@@ -1,4 +1,4 @@
-"""Values of a pipeline as terms: constants, what is not known further, operations on terms."""
+"""Values of a design's words as terms: constants, what is not known further, operations on terms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compiler.bind.fpga.formats import contains_all, holds, type_of
+from compiler.bind.word_formats import contains_all, holds, type_of
 from hw.dataflow.floating import is_floating
 from hw.ops import operation
 from hw.pipeline.spec import OperatorCell, Word
