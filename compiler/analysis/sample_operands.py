@@ -94,13 +94,12 @@ class UnknownMemories:
     def store(self, node: Store, index: np.ndarray, value: np.ndarray, enable: np.ndarray,
               after: Sequence[np.ndarray]) -> np.ndarray:
         """As `mixed`, of the bits of floating-point numbers."""
-        operands = [index, *_bits([node.value], [value]), enable, *_bits(node.after, after)]
+        operands = [index, to_words(node.value.type, value), enable, *_bits(node.after, after)]
         return _in_type(mixed(self._names.index(node.memory), True, operands), node.type)
 
 
 def _bits(nodes: Sequence[Expr], values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [to_words(node.type, value) if isinstance(node.type, Float) else value
-            for node, value in zip(nodes, values, strict=True)]
+    return [to_words(node.type, value) for node, value in zip(nodes, values, strict=True)]
 
 
 def _in_type(value: np.ndarray, type: Type) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from compiler.bind.vector.access import Access
 from compiler.bind.vector.emit import Placement
-from compiler.bind.vector.graph import Node, Op
+from compiler.bind.vector.graph import MULTIPLY_ADDS, Node, Op
 from compiler.bind.vector.layout import Layout
 from compiler.bind.vector.order import Order
 from compiler.bind.vector.sizes import Sizes
@@ -160,8 +160,7 @@ class _Allocator:
     def _replaceable(self, node: Node, owner: Node, position: int) -> list[Node]:
         """Owners of operands that `node` may write over: nobody needs them later, and no element is written before
         it has been read."""
-        one_instruction = isinstance(node, Op) and node.operation not in (
-            "multiply_add", "float_multiply_add", "where")
+        one_instruction = isinstance(node, Op) and node.operation not in (*MULTIPLY_ADDS, "where")
         if not one_instruction or owner is not node or node.rank > 2:
             return []
         found = []

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
+from compiler.ir.evaluate import constant_words
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, fold
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Table
@@ -64,7 +65,7 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
         kind = _element(node.type)
         match node:
             case Const(number, Float()):
-                return array_constant(np.array(number, np.uint32).view(np.float32))
+                return array_constant(constant_words(kind, (number,)).reshape(()))
             case Const(number, _) if isinstance(kind, Int):
                 return array_constant(np.array(kind.wrap(number), container(kind)))
             case Read(number, _):
@@ -74,7 +75,7 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
             case Cast(argument):
                 return _cast(arguments[0], argument.type, kind)
             case Lookup(table, _, _):
-                entries = array_constant(_entries(tables[table], kind))
+                entries = array_constant(constant_words(kind, tables[table].values).astype(container(kind)))
                 return take(entries, _as_index(arguments[0]), mode="clip")
             case Load(name, _, _, _):
                 return take(memory(name), _as_index(arguments[0]), mode="clip")
@@ -89,11 +90,6 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
 
 def _as_index(value: Array) -> Array:
     return value.astype(np.uint8) if value.dtype == np.bool_ else value
-
-
-def _entries(table: Table, kind: Int | Float) -> np.ndarray:
-    values = np.array(table.values)
-    return values.astype(np.uint32).view(np.float32) if isinstance(kind, Float) else values.astype(container(kind))
 
 
 def _cast(value: Array, source: Type, kind: Int | Float) -> Array:

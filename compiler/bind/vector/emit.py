@@ -9,7 +9,7 @@ from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
 from compiler.bind.vector.float_words import FLOAT_CODES, SIGN, gives_floats, is_repeated, takes_floats
-from compiler.bind.vector.graph import Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
+from compiler.bind.vector.graph import MULTIPLY_ADDS, Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
 from compiler.bind.vector.order import Order
@@ -187,8 +187,8 @@ class TileCode:
 
     def _operation(self, node: Op, box: Box) -> Iterator[Statement]:
         form = self.sizes.forms[node]
-        if node.operation in ("multiply_add", "float_multiply_add"):
-            floats = node.operation == "float_multiply_add"
+        if node.operation in MULTIPLY_ADDS:
+            floats = takes_floats(node.operation)
             total, factor, vector = node.operands
             yield from self._bring(total, node, box)
             single = _Single(Opcode.VMAC, factor, vector, float_in=floats, float_out=floats)

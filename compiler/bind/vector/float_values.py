@@ -10,6 +10,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, identity
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.float_sums import MOST_TERMS
 from compiler.bind.vector.float_words import SIGN, WORD, WORD_RANGES
 from compiler.bind.vector.graph import Node, Op, Value, nodes_of
 from compiler.frontend.parallel_array.element_types import FLOAT32
@@ -17,10 +18,6 @@ from compiler.frontend.parallel_array.expression import Apply, Reduce
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["as_words", "check_lanes", "float_reduction", "float_value", "stored"]
-
-MOST_TERMS = 1024
-"""Terms of one sum in order; each is an instruction of its own."""
-
 
 def stored(dtype: np.dtype) -> np.dtype:
     """The type of words that hold elements."""

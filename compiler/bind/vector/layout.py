@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from compiler.bind.vector.access import Access, Box, image
-from compiler.bind.vector.graph import Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, nodes_of
+from compiler.bind.vector.graph import MULTIPLY_ADDS, Extend, Leaf, Node, Op, Reduce, Scatter, Stretch, Take, nodes_of
 from compiler.bind.vector.sizes import Sizes
 from compiler.bind.vector.tile_boxes import TileBoxes
 from compiler.bind.vector.translate import Graph
@@ -237,7 +237,7 @@ def _homes(graph: Graph, nodes: list[Node], boxes: dict[Node, Box], sizes: Sizes
             same = free and boxes[source] == boxes[node] and sizes.bytes[source] == sizes.bytes[node]
             if same and (len(uses[source]) == 1 or _leaves_to_others(graph, node, uses[source])):
                 home[source] = node
-        elif isinstance(node, Op) and node.operation in ("multiply_add", "float_multiply_add", "where"):
+        elif isinstance(node, Op) and node.operation in (*MULTIPLY_ADDS, "where"):
             kept = node.operands[2 if node.operation == "where" else 0]
             if isinstance(kept, Access) and _may_host(node, kept, uses, boxes, sizes, results):
                 home.setdefault(kept.node, node)

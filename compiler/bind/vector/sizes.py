@@ -17,6 +17,7 @@ from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_words import gives_floats, takes_floats
 from compiler.bind.vector.graph import (
+    MULTIPLY_ADDS,
     Extend,
     Leaf,
     Node,
@@ -79,7 +80,7 @@ def fits(limits: Range, size: int, signed: bool) -> bool:
 
 def shared_operands(node: Op) -> tuple[int, ...]:
     """Positions of operands that the instruction reads at its common in size."""
-    if node.operation in ("multiply_add", "float_multiply_add"):
+    if node.operation in MULTIPLY_ADDS:
         return (1, 2)
     return (0, 1) if node.operation == "where" else tuple(range(len(node.operands)))
 
@@ -209,7 +210,7 @@ class _Assignment:
 
     def _settle_rest(self, node: Op, out: int) -> bool:
         """The accumulator of a multiply-add lies where its result goes; so may the rest of a select."""
-        if node.operation in ("multiply_add", "float_multiply_add"):
+        if node.operation in MULTIPLY_ADDS:
             operand = node.operands[0]
             assert isinstance(operand, Access)
             size = self._operand_size(node, 0)

@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 
 from compiler.bind.vector.design import VectorDesign
+from compiler.bind.vector.float_values import as_words
 from compiler.frontend.parallel_array.element_types import FLOAT32
 from compiler.frontend.parallel_array.expression import Input
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -76,13 +77,8 @@ def _corners(low: int, high: int) -> np.ndarray:
 
 def _compare(design: VectorDesign, found: Words, wanted: Words) -> None:
     for name, values in wanted.items():
-        wrong = np.argwhere(_patterns(np.asarray(found[name])) != _patterns(np.asarray(values)))
+        wrong = np.argwhere(as_words(np.asarray(found[name])) != as_words(np.asarray(values)))
         if len(wrong):
             index = tuple(map(int, wrong[0]))
             raise ValidationError(f"vector program {design.code.name}: element {index} of '{name}' is "
                                   f"{found[name][index]} on the machine, the program means {values[index]}")
-
-
-def _patterns(values: np.ndarray) -> np.ndarray:
-    """Numbers that are to be equal bit for bit as such."""
-    return np.ascontiguousarray(values).view(np.uint32) if values.dtype == FLOAT32 else values
