@@ -51,7 +51,7 @@ def check(design: StreamedDesign, program: Program, simulator: str, stall: float
     for outputs, inputs in zip(found.outputs, runs, strict=True):
         for name, expected in interpret(program, inputs).items():
             assert np.array_equal(outputs[name], expected), name
-    assert found.cycles == 3 * design.streams.cycles(runs[0])
+    assert found.cycles == 3 * design.design.cycles_for(runs[0])
     predicted = design.predicted_cycles(runs[0])
     if stall:
         assert found.wall_cycles > 3 * predicted

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.evaluate import word_type
-from compiler.ir.floating import from_words, to_words
+from compiler.ir.floating import to_words
 from compiler.ir.program import Array
 from hw.axi_stream.spec import StreamError, StreamPort
-from hw.dataflow.spec import Word
 
 __all__ = ["StreamArray", "check_each_once", "find_loops", "with_beats"]
 
@@ -29,31 +27,14 @@ class StreamArray:
     numbers: np.ndarray
     host: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def make(cls, name: str, word: Word, array: Array, role: str, numbers: np.ndarray) -> StreamArray:
-        """With beats of one element."""
-        return cls(StreamPort(name, word, len(numbers)), array, role, numbers)
-
-    @property
-    def _dtype(self) -> np.dtype:
-        return word_type(self.array.type).dtype
-
     def pack(self, values: np.ndarray) -> list[int]:
         """The words of the stream when the array holds `values`."""
         return to_words(self.array.type, np.asarray(values)).ravel()[self.numbers].tolist()
 
     def unpack(self, words: Sequence[int], into: np.ndarray) -> None:
         """Put the words of the stream in their places among the elements of the array, as words."""
-        found = np.array(words, f"u{self.port.element_bytes}").view(f"i{self.port.element_bytes}")
-        into.ravel()[self.numbers] = found if self.port.word.signed else found.view(f"u{self.port.element_bytes}")
-
-    def empty(self) -> np.ndarray:
-        """Words of an array of which no element has come."""
-        return np.zeros(self.array.shape, np.uint64 if self._dtype == np.uint64 else np.int64)
-
-    def values(self, words: np.ndarray) -> np.ndarray:
-        """Elements from their words."""
-        return from_words(self.array.type, words)
+        found = np.array(words, f"u{self.port.element_bytes}")
+        into.ravel()[self.numbers] = found.view(f"{'i' if self.port.word.signed else 'u'}{self.port.element_bytes}")
 
     @cached_property
     def loops(self) -> tuple[tuple[int, int], ...] | None:

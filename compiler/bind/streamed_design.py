@@ -14,6 +14,7 @@ import numpy as np
 
 from compiler.bind.run import Run
 from compiler.bind.stream_arrays import StreamArray, with_beats
+from compiler.ir.floating import from_words
 from hw.axi_stream.spec import StreamError, StreamPort
 from hw.axi_stream.system import STREAM_MODULE, StreamSystemSpec, emit_streams
 from hw.dataflow.spec import KernelSpec
@@ -48,13 +49,11 @@ class ArrayStreams(ABC):
     def join(self, outputs: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Arrays of the streams as those of the host."""
 
+    @property
     @abstractmethod
-    def cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
-        """Clock cycles in which the core moves in a run on `inputs`."""
-
-    @abstractmethod
-    def clock_cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
-        """Clock cycles from the end of one run to that of the next, on `inputs`, if no stream makes it wait."""
+    def fill(self) -> int:
+        """Clock cycles from the end of one run to that of the next in which the core does not move, if no stream makes
+        it wait."""
 
     def core(self) -> dict[str, str]:
         """Verilog of the core alone, by file name, for systems of your own."""
@@ -106,7 +105,7 @@ class StreamedDesign:
     def predicted_cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Clock cycles of a run on `inputs`, from the end of the one before, if no stream makes it wait. What a beat
         has to bring or take a word costs is not in it."""
-        return self.streams.clock_cycles(inputs)
+        return self.design.cycles_for(inputs) + self.streams.fill
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
                  stall: StallProfile | None = None, waves: bool = False) -> Run:
@@ -127,7 +126,7 @@ class StreamedDesign:
             raise StreamError("there is no run: give the input arrays of at least one")
         given = [self.streams.split(run) for run in runs]
         words = [[word for run in given for word in stream.pack(run[stream.array.name])] for stream in self.inputs]
-        expected = sum(self.streams.clock_cycles(run) for run in runs)
+        expected = sum(self.predicted_cycles(run) for run in runs)
         limit = _PATIENCE * (expected + sum(s.port.words for s in (*self.inputs, *self.outputs)) * len(runs)) + 10_000
         job = StreamJob(self.sources, *self._ports, words, len(runs),
                         expected_cycles=expected, simulator=simulator, stall=stall, seed=seed, cycle_limit=limit,
@@ -140,12 +139,12 @@ class StreamedDesign:
         return StreamRun(outputs, found.moves, found.first, found.cycles, found.seconds, found.build_seconds, waveform)
 
     def _arrays(self, found: StreamResult, run: int, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        words = {stream.array.name: stream.empty() for stream in self.outputs}
-        holds = {stream.array.name: stream for stream in self.outputs}
+        arrays = {stream.array.name: stream.array for stream in self.outputs}
+        words = {name: np.zeros(array.shape, np.int64) for name, array in arrays.items()}
         for stream, all_words in zip(self.outputs, found.words, strict=True):
             count = stream.port.words
             stream.unpack(all_words[run * count : (run + 1) * count], words[stream.array.name])
-        return self.streams.join({name: holds[name].values(some) for name, some in words.items()}, inputs)
+        return self.streams.join({name: from_words(arrays[name].type, some) for name, some in words.items()}, inputs)
 
     def emit(self, directory: str | Path, inputs: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write ``rtl/stream_system.v``, the core alone, descriptions for Vivado and FuseSoC, and a manifest whose

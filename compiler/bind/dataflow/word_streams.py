@@ -14,7 +14,7 @@ from compiler.bind.dataflow.start_to_done import firing_steps
 from compiler.bind.design import check_inputs
 from compiler.bind.stream_arrays import StreamArray, check_each_once
 from compiler.bind.streamed_design import ArrayStreams
-from hw.axi_stream.spec import StreamError
+from hw.axi_stream.spec import StreamError, StreamPort
 from hw.axi_stream.system import kernel_fill
 from hw.dataflow.spec import KernelSpec, StreamSpec
 from hw.drivers.interface import c_identifier
@@ -47,7 +47,8 @@ class KernelArrays(ArrayStreams):
 
     def _streams(self, places: Sequence[StreamPlace], specs: Sequence[StreamSpec], role: str) -> Iterator[StreamArray]:
         for place, spec in zip(places, specs, strict=True):
-            yield StreamArray.make(self._names[place.node], spec.word, place.array, role, place.elements)
+            yield StreamArray(StreamPort(self._names[place.node], spec.word, place.words), place.array, role,
+                              place.elements)
 
     @property
     def hardware(self) -> KernelSpec:
@@ -62,19 +63,11 @@ class KernelArrays(ArrayStreams):
         """See `ArrayStreams`."""
         return dict(outputs)
 
-    def cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
-        """See `ArrayStreams`."""
-        return self._design.cycles_for(inputs)
-
-    def clock_cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
-        """See `ArrayStreams`."""
-        return self.cycles(inputs) + kernel_fill(self._first)
-
     @cached_property
-    def _first(self) -> list[int]:
-        """The ticks in which inputs take their first words."""
+    def fill(self) -> int:
+        """See `ArrayStreams`."""
         plan = self._design.plan
-        return [int(firing_steps(plan, place.node, ())[0]) for place in self._design.executable.places[0]]
+        return kernel_fill([int(firing_steps(plan, place.node, ())[0]) for place in self._design.executable.places[0]])
 
 
 def _port_names(places: tuple[Sequence[StreamPlace], Sequence[StreamPlace]]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from compiler.bind.design import check_inputs
 from compiler.bind.host_interface import NoDriver
 from compiler.bind.stream_arrays import StreamArray, check_each_once
 from compiler.bind.streamed_design import ArrayStreams
-from hw.axi_stream.spec import StreamError
+from hw.axi_stream.spec import StreamError, StreamPort
 from hw.axi_stream.system import pipeline_fill
 from hw.drivers.interface import c_identifier
 from hw.pipeline.spec import PipelineSpec
@@ -47,8 +46,8 @@ class PipelineArrays(ArrayStreams):
             array = self._design.parts.program.array(stream.name)
             first = np.array(stream.addresses, np.int64)[:, None] // stream.element_bytes
             numbers = (first + np.arange(stream.row)).ravel()
-            found = StreamArray.make(c_identifier(stream.name), stream.word, array, role, numbers)
-            yield replace(found, host=self._areas.get(stream.name, {}))
+            port = StreamPort(c_identifier(stream.name), stream.word, len(numbers))
+            yield StreamArray(port, array, role, numbers, self._areas.get(stream.name, {}))
 
     @property
     def hardware(self) -> PipelineSpec:
@@ -63,13 +62,10 @@ class PipelineArrays(ArrayStreams):
         """See `ArrayStreams`."""
         return self._design.parts.join(outputs, check_inputs(self._design.program, inputs))
 
-    def cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
+    @property
+    def fill(self) -> int:
         """See `ArrayStreams`."""
-        return self._design.cycles_for(inputs)
-
-    def clock_cycles(self, inputs: Mapping[str, np.ndarray]) -> int:
-        """See `ArrayStreams`."""
-        return self.cycles(inputs) + pipeline_fill([stream.port for stream in self.inputs])
+        return pipeline_fill([stream.port for stream in self.inputs])
 
     def core(self) -> dict[str, str]:
         """See `ArrayStreams`."""
