@@ -58,6 +58,10 @@ class Surroundings(Protocol):
         """The element of a constant array, None if `node` calls something else."""
         ...
 
+    def is_table(self, node: Node, args: Sequence[Value], reader: Evaluator) -> bool:
+        """Whether a call of a Func that could be evaluated in place is better looked up in a table."""
+        ...
+
     def gather(self, node: Node, args: Sequence[Value], reader: Evaluator) -> Expr:
         """The element of an array at a place that data decide. Raises `PipelineError`."""
         ...
@@ -190,7 +194,7 @@ class _Machine:
             return missing
         args = [self._results[id(arg), id(environment)] for arg in node.args]
         func = self._evaluator.around.inlined(node.name) if node.op == "halide" else None
-        if func is not None:
+        if func is not None and not self._evaluator.around.is_table(node, args, self._evaluator):
             return self._call(func, node, args, environment)
         self._results[id(node), id(environment)] = _computed(node, args, environment, self._evaluator)
         return []

@@ -13,7 +13,7 @@ from compiler.ir.expr import Const, Expr
 from compiler.ir.types import Float, Int
 from hw import ops as operations
 
-__all__ = ["FLOAT_FUNCTIONS", "interpolated", "rounded"]
+__all__ = ["FLOAT_FUNCTIONS", "LARGE_FUNCTIONS", "interpolated", "rounded"]
 
 
 def _whole(type: Float) -> Int:
@@ -90,13 +90,16 @@ def _is_finite(value: Expr) -> Expr:
     return apply("lt", apply("abs", value), Const(type.infinity, type))
 
 
+_OPERATORS = ("sqrt", *operations.FLOAT_FUNCTIONS)
 FLOAT_FUNCTIONS: dict[str, Callable[[Expr], Expr]] = {
     f"{name}_f{bits}": function for bits in (16, 32, 64) for name, function in (
         ("floor", _floor), ("ceil", _ceil), ("trunc", truncated), ("is_nan", _is_nan), ("is_inf", _is_infinite),
-        ("is_finite", _is_finite), *((op, partial(apply, op)) for op in ("sqrt", *operations.FLOAT_FUNCTIONS)))
+        ("is_finite", _is_finite), *((op, partial(apply, op)) for op in _OPERATORS))
 }
 """Calls that Halide passes to libraries, and that have hardware which computes the same, but for the last bits of
 exponentials, logarithms, sines and cosines (`compiler.ir.float_functions`)."""
+LARGE_FUNCTIONS = frozenset(f"{op}_f{bits}" for op in _OPERATORS for bits in (16, 32, 64))
+"""Those of them that are operators as large as some hundred adders."""
 
 
 def interpolated(args: Sequence[Expr], type: Int | Float) -> Expr:

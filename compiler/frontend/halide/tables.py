@@ -1,12 +1,14 @@
 """Constant arrays of a pipeline, as tables that expressions look up.
 
-These are the Buffers that it brings along, and those Funcs without inputs that are read at places which data decide, or
-that call functions without hardware: their elements are computed by Halide.
+These are the Buffers that it brings along, and those Funcs without inputs that are read at places which data decide,
+that call functions without hardware, or whose few elements need functions with large hardware: their elements are
+computed by Halide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from compiler.frontend.halide.evaluate import Evaluator, Value
 from compiler.frontend.halide.memories import flat_index, needed_box
 from compiler.frontend.halide.names import legal_names, plain
 from compiler.frontend.halide.nodes import Constants, HalideType, Node, Pipeline, nodes_of
-from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS
+from compiler.frontend.halide.rounding import FLOAT_FUNCTIONS, LARGE_FUNCTIONS
 from compiler.frontend.halide.types import number_type
 from compiler.ir.expr import Const, Expr, Lookup
 from compiler.ir.floating import encode
@@ -27,6 +29,8 @@ __all__ = ["Realise", "Tables", "elements"]
 
 Realise = Callable[[str, int, Region], np.ndarray]
 """The elements of a component of a Func in a box, in numpy's order. Raises `PipelineError`."""
+_FEW_WORDS = 1024
+"""What a block RAM or two hold, which are less than an operator for an exponential or a root."""
 
 
 class Tables:
@@ -36,7 +40,7 @@ class Tables:
         self._pipeline, self._realise = pipeline, realise
         self._used: dict[tuple, Table] = {}
         self._constant: dict[str, bool] = {}
-        self._unusual: dict[str, bool] = {}
+        self._calling: dict[tuple[str, Callable[[Node], bool]], bool] = {}
 
     def used(self) -> tuple[Table, ...]:
         """The tables that were looked up."""
@@ -44,14 +48,23 @@ class Tables:
 
     def is_needed(self, name: str) -> bool:
         """Whether a Func can only be a table: it has no input, and calls something without hardware."""
-        func = self._pipeline.funcs[name]
-        if name not in self._unusual:
-            self._unusual[name] = False
-            self._unusual[name] = any(_is_unusual(node) or self._calls_unusual(node) for node in nodes_of(func))
-        return self._unusual[name] and self._is_constant(name)
+        return self._calls(name, _is_unusual) and self._is_constant(name)
 
-    def _calls_unusual(self, node: Node) -> bool:
-        return node.op == "halide" and node.name in self._pipeline.funcs and self.is_needed(node.name)
+    def is_smaller(self, node: Node, args: Sequence[Value], reader: Evaluator) -> bool:
+        """Whether a table of the elements that a call needs is smaller than hardware that computes them."""
+        return (node.name in self._pipeline.funcs and self._calls(node.name, _is_large)
+                and self._is_constant(node.name) and all(arg.index is not None for arg in args)
+                and prod(last - first + 1 for first, last in needed_box(node.name, args, reader)) <= _FEW_WORDS)
+
+    def _calls(self, name: str, wanted: Callable[[Node], bool]) -> bool:
+        """Whether the definition of a Func, or of those that it calls, has a node that is `wanted`."""
+        key = (name, wanted)
+        if key not in self._calling:
+            self._calling[key] = False
+            self._calling[key] = any(
+                wanted(node) or (node.op == "halide" and node.name in self._pipeline.funcs
+                                 and self._calls(node.name, wanted)) for node in nodes_of(self._pipeline.funcs[name]))
+        return self._calling[key]
 
     def _is_constant(self, name: str) -> bool:
         if name not in self._constant:
@@ -69,7 +82,8 @@ class Tables:
             _check_inside(node.image, needed_box(node.image, args, reader), box)
             return self._element(node, args, box, lambda: elements(buffer))
         if node.op == "halide" and self._is_constant(node.name) and node.name not in self._pipeline.outputs and (
-                self.is_needed(node.name) or any(arg.index is None for arg in args)):
+                self.is_needed(node.name) or any(arg.index is None for arg in args)
+                or self.is_smaller(node, args, reader)):
             box = needed_box(node.name, args, reader)
             return self._element(node, args, box, lambda: self._realise(node.name, node.index, box))
         return None
@@ -103,6 +117,11 @@ def _is_unusual(node: Node) -> bool:
     """Whether there is no hardware for a node."""
     return (node.op == "extern" and node.name not in FLOAT_FUNCTIONS) or \
         (node.type.code == "float" and node.type.bits != 32)
+
+
+def _is_large(node: Node) -> bool:
+    """Whether the hardware of a node is large."""
+    return node.op == "extern" and node.name in LARGE_FUNCTIONS
 
 
 def elements(buffer: Constants) -> np.ndarray:

@@ -147,6 +147,10 @@ class _Translator:
         """The element of a constant array, None if `node` calls something else."""
         return self._tables.lookup(node, args, reader)
 
+    def is_table(self, node: Node, args: Sequence[Value], reader: Evaluator) -> bool:
+        """Whether a call of a Func that could be evaluated in place is better looked up in a table."""
+        return self._tables.is_smaller(node, args, reader)
+
     def gather(self, node: Node, args: Sequence[Value], reader: Evaluator) -> Expr:
         """The element of an array at a place that data decide."""
         box = needed_box(node.name, args, reader)
