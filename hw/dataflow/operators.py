@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from amaranth.hdl import Array, Cat, Const, Module, Value, signed
 
 from hw.dataflow.floating import float_units, is_floating
 from hw.dataflow.spec import KernelError, Operator, Word
+from hw.integer import INTEGER_OPERATIONS, build_integer
 from hw.labels import Label
 from hw.lib.taps import Taps
 from hw.ops import Datapath, Kind, operation
@@ -39,11 +41,11 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
     otherwise. Raises `KernelError` for one that floating-point numbers do not have.
     """
     results: list[Value] = []
-    floating = float_units(m, taps)
+    floating, whole = float_units(m, taps), {**_integer_units(m, taps), **(units or {})}
     for number, operator in enumerate(operators):
         taken = operator.operands[: _TAKEN.get(operator.op)]
         words = [operators[k].word for k in taken]
-        own = floating if is_floating(operator.op, (operator.word, *words)) else units or {}
+        own = floating if is_floating(operator.op, (operator.word, *words)) else whole
         if own is floating or operator.op in own:
             arrived = [_at(taps, operators[k], results[k], operator.start) for k in taken]
             built = _unit(own, operator)(operator, arrived, words)
@@ -74,6 +76,16 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
         m.d.comb += result.eq(value)
         results.append(taps.delayed(result, operator.latency - early, f"{result.name}_stage", reset_less=True))
     return results[-1]
+
+
+def _integer_units(m: Module, taps: Taps) -> Mapping[str, Unit]:
+    """What takes many steps on integers."""
+    delayed = partial(taps.delayed, name="step", reset_less=True)
+
+    def built(operator: Operator, operands: Sequence[Value], words: Sequence[Word]) -> Value:
+        return build_integer(m, delayed, operator.op, operands, operator.latency)
+
+    return dict.fromkeys(INTEGER_OPERATIONS, built)
 
 
 def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:

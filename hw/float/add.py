@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Mux, Value
 
 from hw.float.parts import Exact, pack, round_up, special, unpack, zero_of_sum
 from hw.float.spec import FloatSpec
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["add", "normalise_sum", "round_sum", "subtract", "summed"]
 

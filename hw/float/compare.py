@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Mux, Value
 
 from hw.float.parts import Number, unpack
 from hw.float.spec import FloatSpec
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["absolute", "compared", "negate", "ordering", "smaller_or_larger"]
 

@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Mux, Value, signed, unsigned
 
 from hw.float.parts import Exact, normalised, round_exact, unpack
 from hw.float.spec import Float, FloatSpec, Integer
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["convert"]
 

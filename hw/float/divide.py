@@ -8,7 +8,7 @@ from amaranth.hdl import C, Cat, Mux, Value
 
 from hw.float.parts import Exact, exponent_shape, normalised, round_exact, unpack
 from hw.float.spec import FloatSpec
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["divide", "square_root"]
 

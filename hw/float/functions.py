@@ -14,7 +14,7 @@ from hw.float.function_tables import Polynomial, exponential, logarithm, sine
 from hw.float.parts import Exact, Number, exponent_shape, normalised, round_exact, unpack
 from hw.float.product import multiplied
 from hw.float.spec import Float, FloatSpec
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["cosine_of", "exponential_of", "logarithm_of", "sine_of"]
 

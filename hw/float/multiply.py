@@ -10,7 +10,7 @@ from hw.float.add import normalise_sum, round_sum, summed
 from hw.float.parts import Exact, exponent_shape, round_exact, unpack, zero_of_sum
 from hw.float.product import multiplied
 from hw.float.spec import FloatSpec
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["multiply", "multiply_add"]
 

@@ -16,9 +16,9 @@ from hw.float.convert import convert
 from hw.float.divide import divide, square_root
 from hw.float.functions import cosine_of, exponential_of, logarithm_of, sine_of
 from hw.float.multiply import multiply, multiply_add
-from hw.float.placement import place_registers
 from hw.float.spec import FloatError, FloatSpec
-from hw.float.steps import Delayed, Steps
+from hw.lib.placement import place_registers
+from hw.lib.steps import Delayed, Steps
 from hw.lib.taps import Taps
 
 __all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "operand_names", "result_width", "step_delays"]

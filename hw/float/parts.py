@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import C, Cat, Mux, Shape, Value, signed
 
 from hw.float.spec import Float, FloatSpec, Rounding
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["Exact", "Number", "exponent_shape", "normalised", "pack", "round_exact", "round_up", "special", "unpack",
            "zero_of_sum"]

@@ -6,7 +6,7 @@ from math import ceil
 
 from amaranth.hdl import C, Cat, Value
 
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 
 __all__ = ["multiplied", "multiplier_count"]
 

@@ -24,8 +24,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.float import Float, FloatSpec, Integer, build_float
 from hw.float.compare import ordering
-from hw.float.steps import Steps
 from hw.lib.multiplexer import hold
+from hw.lib.steps import Steps
 from hw.ops import Kind, Operation
 
 if TYPE_CHECKING:

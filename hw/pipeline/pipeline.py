@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dataflow.floating import float_spec, is_floating
 from hw.dataflow.operators import applied
 from hw.float import FloatOperator
+from hw.integer import INTEGER_OPERATIONS, IntegerOperator
 from hw.lib.addressed_memory import AddressedMemory
 from hw.pipeline.spec import (
     BufferCell,
@@ -168,6 +169,8 @@ class Pipeline(wiring.Component):
             return self._table(m, number, cell)
         if is_floating(cell.op, (cell.word, *cell.words)):
             return self._shaped(m, number, self._float(m, number, cell))
+        if cell.op in INTEGER_OPERATIONS:
+            return self._shaped(m, number, self._integer(m, number, cell))
         early = int(cell.latency > 1)
         values = [self._tap(m, tap, early) for tap in cell.operands]
         result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
@@ -183,6 +186,15 @@ class Pipeline(wiring.Component):
         m.d.comb += operator.en.eq(self.en)
         for name, tap in zip("abc", cell.operands, strict=False):
             m.d.comb += getattr(operator, name).eq(self._tap(m, tap))
+        return operator.o
+
+    def _integer(self, m: Module, number: int, cell: OperatorCell) -> Value:
+        """An operation of many steps on integers, with its registers."""
+        values = [self._tap(m, tap) for tap in cell.operands]
+        operator = IntegerOperator(cell.op, [value.shape() for value in values], cell.word.shape, cell.latency)
+        m.submodules[f"integer{number}"] = operator
+        m.d.comb += [operator.en.eq(self.en), *(getattr(operator, name).eq(value)
+                                                for name, value in zip("ab", values, strict=False))]
         return operator.o
 
     def _table(self, m: Module, number: int, cell: OperatorCell) -> Value:

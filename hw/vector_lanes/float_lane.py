@@ -22,7 +22,7 @@ from amaranth.lib.wiring import In, Out
 from hw.float import Float, FloatSpec, Integer, build_float
 from hw.float.compare import ordering
 from hw.float.operator import step_delays
-from hw.float.steps import Steps
+from hw.lib.steps import Steps
 from hw.vector_lanes.isa import FLOAT, Op
 
 __all__ = ["FLOAT_CONTROL", "FloatLane", "decode_float", "split_latency"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from amaranth.hdl import Shape
 from chained_programs import RECURRENCES, recurrence
 from pipeline_emulator import run_design
 
@@ -12,6 +13,7 @@ from compiler.bind.fpga.errors import FpgaError
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
+from hw.integer import integer_latency
 
 START = 5
 """Cycles until the first value is in the recurrence, and from the last one to the output."""
@@ -54,7 +56,7 @@ def test_what_is_longer_than_a_period_gets_registers_inside():
     assert 2 * 16 <= exact(program).predicted_cycles <= 3 * 16 + START
 
 
-def test_divisions_are_not_chained():
+def test_divisions_take_the_cycles_of_their_steps():
     program = parse_scop("""void quotients(const short x[6], short y[6]) {
 #pragma scop
   short s = 100;
@@ -65,7 +67,10 @@ def test_divisions_are_not_chained():
 #pragma endscop
 }
 """, "quotients.c")
-    assert exact(program).choices["initiation interval"].startswith("2 for")
+    for clock_mhz in (60, 120):
+        cycles = integer_latency("div", [Shape(16, True)] * 2, clock_mhz)
+        assert exact(program, clock_mhz=clock_mhz).choices["initiation interval"].startswith(f"{cycles} for")
+    assert cycles == 16
 
 
 def test_other_clock_rates():

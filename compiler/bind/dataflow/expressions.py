@@ -27,6 +27,7 @@ from compiler.ir.expr import (
 from compiler.ir.program import Statement
 from compiler.ir.types import Float, Int, Type
 from hw.dataflow.spec import LOAD_TICKS, STORE_TICKS, Operator, Word
+from hw.integer import INTEGER_OPERATIONS, integer_latency
 
 __all__ = ["Pipeline", "pipeline", "word"]
 
@@ -75,6 +76,9 @@ def pipeline(statement: Statement, options: Options, tables: Sequence[str], memo
 
 def _ticks(node: Expr, options: Options) -> int:
     """Latency of one operator."""
+    if isinstance(node, Apply) and node.op in INTEGER_OPERATIONS and not is_floating(node):
+        shapes = [word(argument.type, node.op).shape for argument in node.args]
+        return (options.latency or {}).get(node.op, integer_latency(node.op, shapes, options.clock_mhz))
     if isinstance(node, Apply):
         return options.ticks(node.op, floating=is_floating(node))
     if isinstance(node, Load | Store):

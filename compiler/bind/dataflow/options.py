@@ -25,6 +25,7 @@ class Options(MemoryOptions):
     * `interleave`: how many independent recurrences share a pipelined operator in turns (C-slow); None finds a number
       that keeps the operators busy, 1 switches it off: then the data path waits for the recurrence.
     * `latency`: ticks of operations, e.g. ``{"add": 12}``; others take 1, multiplications 2, logic on constants none,
+      quotients, remainders and roots of integers what `hw.integer.integer_latency` says,
       those on floating-point numbers `hw.dataflow.floating.FLOAT_LATENCY` (``cast``: their conversions).
     * `transform`: schedule directives that the program goes through first, e.g. ``"tile(i=4, j=4)"``
       (`compiler.passes.directives.script`).

@@ -11,6 +11,7 @@ from compiler.sched.static.chaining import Path, Stage, long_paths
 from hw.dataflow.floating import float_spec, is_floating
 from hw.delays import MEMORY_OUTPUT, operator_delays
 from hw.float.operator import step_delays
+from hw.integer import INTEGER_OPERATIONS, integer_delays
 from hw.pipeline.spec import LOAD_LATENCY
 
 __all__ = ["chain_recurrences"]
@@ -132,6 +133,8 @@ def _delay(net: Net, node: Node) -> float:
         return 0.0
     if is_floating(node.op, (node.word, *node.words)):
         return sum(step_delays(float_spec(node.op, node.words, node.word, 0)))
+    if node.op in INTEGER_OPERATIONS:
+        return sum(integer_delays(node.op, tuple(net.nodes[use.node].word.shape for use in node.uses)))
     constant = any(map(net.is_constant, node.uses))
     return operator_delays().delay(node.op, _width(net, node), constant=constant)
 

@@ -17,6 +17,7 @@ from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, R
 from compiler.ir.program import Statement
 from compiler.ir.types import BIT, FLOAT64, Float, Int, Type
 from hw.dataflow.floating import FLOAT_LATENCY, is_floating
+from hw.integer import INTEGER_OPERATIONS, integer_latency
 from hw.pipeline.spec import LOAD_LATENCY, STORE_LATENCY, TABLE_LATENCY, Word
 
 __all__ = ["WIDEST", "Operators", "read_label", "word_of"]
@@ -156,6 +157,9 @@ class Operators:
         constant = any(self.net.is_constant(use) for use in uses)
         if is_floating(op, words):
             latency = FLOAT_LATENCY[op]
+        elif op in INTEGER_OPERATIONS:
+            shapes = [self.net.nodes[use.node].word.shape for use in uses]
+            latency = integer_latency(op, shapes, self.options.clock_mhz)
         elif op in _PRODUCTS:
             latency = self.options.multiplier_latency
         else:

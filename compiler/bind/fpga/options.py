@@ -28,7 +28,8 @@ class Options(MemoryOptions):
     takes where that ends sooner.
     tile_depth: shared outer loops that enumerate tiles, each fetched anew; None for what takes the least storage.
     operator_latency, multiplier_latency: cycles of an operation, and of a multiplication; from two on there is a
-    register before it. register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
+    register before it; quotients, remainders and roots of integers take what `hw.integer.integer_latency` says.
+    register_gap: longest delay, in cycles, that registers give between two taps; longer ones take
     a memory. clock_mhz: clock rate at which recurrences are to run; where registers behind operations would make them
     wait, operations get registers only as far as their delays (`hw.delays`) ask for them in a period of it. bus_bits:
     width of main memory, 32 to 512. loops: "auto" for loops in another order where a recurrence would wait for its

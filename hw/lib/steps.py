@@ -19,16 +19,16 @@ class Steps:
     Without a module there is nothing but its delays.
 
     `counts`: registers of each place that `cut` makes, none where it ends. `delays` are nanoseconds of the steps so
-    far, the last of them that of the step under construction.
+    far, the last of them that of the step under construction. Signals are called `name`.
     """
 
-    def __init__(self, m: Module | None, delayed: Delayed, counts: Sequence[int] = ()) -> None:
-        self._m, self._delayed, self._counts = m, delayed, counts
+    def __init__(self, m: Module | None, delayed: Delayed, counts: Sequence[int] = (), name: str = "float") -> None:
+        self._m, self._delayed, self._counts, self._name = m, delayed, counts, name
         self.delays = [0.0]
 
     def wire(self, value: Value, shape: Shape | None = None) -> Signal:
         """The value through a signal of its own (of a shape)."""
-        signal = Signal(value.shape() if shape is None else shape, name="float")
+        signal = Signal(value.shape() if shape is None else shape, name=self._name)
         if self._m is not None:
             self._m.d.comb += signal.eq(value)
         return signal
@@ -72,7 +72,7 @@ class Steps:
 
     def table(self, values: Sequence[int], index: Value, shape: Shape) -> Value:
         """Entry `index` of a table, without a clock; what lies beyond its end may be anything."""
-        signal = Signal(shape, name="float")
+        signal = Signal(shape, name=self._name)
         for _ in range(-(-len(index) // 2)):
             self.takes("select", 8)
         if self._m is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-__all__ = ["place_registers"]
+__all__ = ["least_registers", "place_registers"]
 
 
 def place_registers(delays: Sequence[float], latency: int) -> list[int]:
@@ -25,6 +25,12 @@ def place_registers(delays: Sequence[float], latency: int) -> list[int]:
     for place in (free + around * latency)[:spare]:
         counts[place] += 1
     return counts
+
+
+def least_registers(delays: Sequence[float], longest: float) -> int:
+    """Registers, one of them at the end, with which no path is longer than `longest` nanoseconds and the slowest
+    step."""
+    return len(_greedy(delays, max(longest, *delays))) + 1
 
 
 def _cuts(delays: Sequence[float], most: int) -> list[int]:
