@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -87,20 +87,21 @@ def traffic_text(array: Array, bytes_: int, beats: int, bus_bits: int) -> str:
     return f"{bytes_} / {array_bytes(array)} bytes, {beats} / {full_beats(array, bus_bits)} beats"
 
 
-def program_traffic(program: Program) -> Traffic:
+def program_traffic(program: Program, factors: Mapping[str, int] | None = None) -> Traffic:
     """Each element of an input that is read comes once, each element of an output that is written goes once; elements
-    take a power of two of bytes."""
+    take a power of two of bytes, or as many of them together as `factors` says, by array."""
     reads = [(access.array, access.map.intersect_domain(s.domain)) for s in program.statements for access in s.reads]
     writes = [(s.write.array, s.write.map.intersect_domain(s.domain)) for s in program.statements]
-    return Traffic(_bytes(program.inputs, reads), _bytes(program.outputs, writes))
+    return Traffic(_bytes(program.inputs, reads, factors or {}), _bytes(program.outputs, writes, factors or {}))
 
 
-def _bytes(arrays: Iterable[Array], accesses: list[tuple[str, isl.Map]]) -> int:
-    total = 0
+def _bytes(arrays: Iterable[Array], accesses: list[tuple[str, isl.Map]], factors: Mapping[str, int]) -> int:
+    bits = 0
     for array in arrays:
         touched = [access.range() for name, access in accesses if name == array.name]
-        total += _elements(array, touched) * element_bytes(array.type.width)
-    return total
+        together = factors.get(array.name, 1)
+        bits += _elements(array, touched) * 8 * element_bytes(together * array.type.width) // together
+    return -(-bits // 8)
 
 
 def _elements(array: Array, touched: list[isl.Set]) -> int:

@@ -96,6 +96,9 @@ def _narrow(box: Block, host: Array, factor: int, size: int) -> Block:
     if box.step[-1] != 1 or box.clamped:
         raise NoDriver(f"array {host.name} has wide elements of which not all neighbours are moved; set the option "
                        "lanes to 1")
+    if not size:
+        raise NoDriver(f"array {host.name} has elements of less than a byte, packed in words; set the option lanes to "
+                       "1")
     *outer, low = box.low
     *shape, count = box.shape
     type = host.type

@@ -162,13 +162,14 @@ def is_floating(node: Expr) -> bool:
 
 
 def iterators_needed(value: Expr) -> dict[int, frozenset[str] | None]:
-    """For every node of an expression, by its `id`, the names of the iterators that it needs; None if it needs reads,
-    too."""
+    """For every node of an expression, by its `id`, the names of the iterators that it needs; None if it needs reads
+    or memories, too."""
     needs: dict[int, frozenset[str] | None] = {}
     for node in postorder(value):
         below = [needs[id(child)] for child in children(node)]
         own = frozenset({node.name} if isinstance(node, Iterator) else ())
-        needs[id(node)] = None if isinstance(node, Read) or None in below else own.union(*filter(None, below))
+        data = isinstance(node, Read | Load | Store) or None in below
+        needs[id(node)] = None if data else own.union(*filter(None, below))
     return needs
 
 

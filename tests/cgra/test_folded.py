@@ -12,7 +12,7 @@ import compiler
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.frontend.loop_nest import load, prog
-from compiler.ir.expr import Iterator
+from compiler.ir.expr import Iterator, Load, iterators_needed
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from compiler.ir.types import UINT16
@@ -88,6 +88,13 @@ def test_values_of_iterators() -> None:
     assert np.array_equal(interpret(streamed, {"a": image} | constants)["b"], expected)
     design = compiled(program, array="4x8")
     assert design.parts.split({"a": image}).keys() == {"a", "Add_values", "Add_values_"}
+
+
+def test_words_of_memories_are_no_constants() -> None:
+    """Though nothing but an iterator says which one is loaded."""
+    iterator = Iterator("i", UINT16)
+    word = Load("m", iterator, (), UINT16)
+    assert iterators_needed(word) == {id(iterator): {"i"}, id(word): None}
 
 
 def test_a_constant_that_is_wrong_is_noticed() -> None:

@@ -164,7 +164,7 @@ def test_latencies_and_registers_are_options():
     ({"operator_latency": 0}, "option operator_latency is 0, must be 1 to 4"),
     ({"register_gap": 65}, "option register_gap is 65, must be 1 to 64"),
     ({"bus_bits": 48}, "option bus_bits is 48, must be one of 32, 64, 128, 256, 512"),
-    ({"lanes": 3}, "option lanes is 3, must be one of 0, 1, 2, 4, 8"),
+    ({"lanes": 3}, "option lanes is 3, must be one of 0, 1, 2, 4, 8, 16, 32, 64"),
     ({"lanes": 2, "passes": "static-form"}, "name the pass pack-streams{lanes=2} first in that"),
     ({"tile_depth": -1}, "option tile_depth is -1, must be a number from 0"),
     ({"loops": "best"}, "option loops is 'best', must be one of auto, asked"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import islpy as isl
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,9 @@ from compiler.bind.fpga.errors import FpgaError
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
-from compiler.ir.program import Program
+from compiler.ir.program import Array, Program
+from compiler.ir.types import Int
+from compiler.passes.arrays.packed_arrays import PackedArrays
 from compiler.passes.arrays.packed_streams import most_lanes, pack_streams
 from compiler.passes.arrays.stream_lanes import NotPackableError
 from hw.errors import SluiceError
@@ -105,6 +108,21 @@ def test_why_a_program_is_not_taken(arguments: str, body: str, reason: str) -> N
         pack_streams(scop(arguments, body), 4)
     assert str(error.value) == (f"elements of a row cannot be moved several at a time: {reason}; "
                                 "one at a time (lanes=1) can")
+
+
+def test_elements_of_a_few_bits_fill_words() -> None:
+    """The first neighbour is in the lowest bits, whatever its sign; what fills up rows is zero."""
+    kinds = {"a": Int(1, False), "b": Int(2, True), "c": Int(4, True), "d": Int(8, True)}
+    arrays = {name: Array(name, (2, 5), kind, "input") for name, kind in kinds.items()}
+    packed = PackedArrays(Program("p", tuple(arrays.values()), (), (), isl.UnionMap("{}")), dict.fromkeys(arrays, 4))
+    values = {"a": [1, 0, 1, 1, 1], "b": [-2, 1, 0, -1, 1], "c": [-8, 7, -1, 0, 3], "d": [-128, 127, -1, 0, 5]}
+    given = {name: np.array([row, row[::-1]], kinds[name].dtype) for name, row in values.items()}
+    words = packed.split(given)
+    assert {name: list(map(hex, rows[0])) for name, rows in words.items()} == {
+        "a": ["0xd", "0x1"], "b": ["0xc6", "0x1"], "c": ["0xf78", "0x3"], "d": ["0xff7f80", "0x5"]}
+    for name, rows in packed.join(words).items():
+        assert rows.dtype == given[name].dtype
+        np.testing.assert_array_equal(rows, given[name])
 
 
 @given(st.data())

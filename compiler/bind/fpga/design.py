@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.bind.bounds import Bounds, array_bytes, dependence_steps, traffic_text
+from compiler.bind.bounds import Bounds, Traffic, array_bytes, dependence_steps, program_traffic, traffic_text
 from compiler.bind.design import BufferStorage, Design, Run, check_inputs
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.candidates import moved_beats
@@ -115,6 +115,11 @@ class FpgaDesign(Design):
         """Operations: the most instances of one statement that are needed, as there is one unit per statement."""
         return Bounds(self.schedule.least_cycles(self.parts.instances), self.traffic.cycles(self.main_memory),
                       dependence_steps(self.program))
+
+    @property
+    def traffic(self) -> Traffic:
+        """See `Design`; elements of a few bits that come several at a time are packed."""
+        return program_traffic(self.program, self.parts.packed.factors if self.parts.packed else None)
 
     @property
     def array_traffic(self) -> dict[str, str]:

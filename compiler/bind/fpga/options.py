@@ -16,7 +16,7 @@ _EXITS = ("early", "maximum")
 _LIMITS = {"operator_latency": (1, 4), "multiplier_latency": (1, 8), "register_gap": (1, 64),
            "clock_mhz": (1, 500)}
 
-_LANES = (0, 1, 2, 4, 8)
+_LANES = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True)

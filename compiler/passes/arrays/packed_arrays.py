@@ -1,7 +1,8 @@
 """Arrays with wide elements, each of which is a few neighbours of a row.
 
-In main memory the first neighbour is the lowest, so the wide elements are the same bytes as the narrow ones, but that
-rows are filled up to whole wide elements.
+In main memory the first neighbour is the lowest, so the wide elements are the same bytes as narrow ones of whole bytes,
+but that rows are filled up to whole wide elements. Elements of 1, 2 or 4 bits, each of which would lie in a byte of its
+own, are packed: the first is in the lowest bits.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ import islpy as isl
 import numpy as np
 
 from compiler.ir.expr import Cast, Const, Expr, apply
+from compiler.ir.floating import from_words
 from compiler.ir.program import Array, Program
 from compiler.ir.types import Int
 
-__all__ = ["WIDTHS", "PackedArrays", "group_map", "packed_array", "packed_value"]
+__all__ = ["PACKED_WIDTHS", "WIDTHS", "PackedArrays", "group_map", "packed_array", "packed_value"]
 
 WIDTHS = (8, 16, 32)
 """Bits of elements that lie in main memory without gaps."""
+
+PACKED_WIDTHS = (1, 2, 4, *WIDTHS)
+"""Bits of elements of which a power of 2 fills a word of main memory."""
 
 
 def packed_array(array: Array, factor: int) -> Array:
@@ -65,16 +70,24 @@ class PackedArrays:
         return {name: self._unpacked(self.before.array(name), words) if name in self.factors else words
                 for name, words in outputs.items()}
 
-    def _wide(self, array: Array) -> np.dtype:
-        return np.dtype(f"<u{self.factors[array.name] * array.type.width // 8}")
-
     def _packed(self, array: Array, data: np.ndarray) -> np.ndarray:
-        missing = -array.shape[-1] % self.factors[array.name]
-        rows = np.pad(data, [(0, 0)] * (data.ndim - 1) + [(0, missing)])
-        narrow = np.ascontiguousarray(rows.astype(array.type.dtype.newbyteorder("<")))
-        wide = self._wide(array)
-        return narrow.view(wide).astype(wide.newbyteorder("="))
+        factor = self.factors[array.name]
+        rows = np.pad(data, [(0, 0)] * (data.ndim - 1) + [(0, -array.shape[-1] % factor)])
+        bits = rows.reshape(*rows.shape[:-1], -1, factor).astype(np.int64).astype(np.uint64) & _mask(array)
+        wide = np.bitwise_or.reduce(bits << _places(array, factor), axis=-1)
+        return wide.astype(packed_array(array, factor).type.dtype)
 
     def _unpacked(self, array: Array, words: np.ndarray) -> np.ndarray:
-        narrow = np.ascontiguousarray(words.astype(self._wide(array))).view(array.type.dtype.newbyteorder("<"))
-        return narrow[..., :array.shape[-1]].astype(array.type.dtype)
+        factor = self.factors[array.name]
+        bits = (words.astype(np.uint64)[..., None] >> _places(array, factor)) & _mask(array)
+        rows = bits.reshape(*words.shape[:-1], -1)[..., :array.shape[-1]]
+        return from_words(array.type, rows.astype(np.int64))
+
+
+def _mask(array: Array) -> np.uint64:
+    return np.uint64((1 << array.type.width) - 1)
+
+
+def _places(array: Array, factor: int) -> np.ndarray:
+    """The lowest bit of each neighbour."""
+    return np.arange(factor, dtype=np.uint64) * np.uint64(array.type.width)

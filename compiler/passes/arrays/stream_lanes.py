@@ -15,7 +15,7 @@ import islpy as isl
 from compiler.analysis.affine import affine_form
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int
-from compiler.passes.arrays.packed_arrays import WIDTHS
+from compiler.passes.arrays.packed_arrays import PACKED_WIDTHS
 from compiler.passes.directives.place import Place, places
 from hw.errors import SluiceError
 
@@ -85,7 +85,7 @@ class _Finder:
         return StreamLanes(self.loops, frozenset(self.packed), frozenset(self.private))
 
     def _pack(self, array: Array) -> None:
-        if not isinstance(array.type, Int) or array.type.width not in WIDTHS or not array.shape:
+        if not isinstance(array.type, Int) or array.type.width not in PACKED_WIDTHS or not array.shape:
             raise NotPackableError(f"array '{array.name}' has elements of type {array.type}, or no rows")
         self.packed.add(array.name)
 
