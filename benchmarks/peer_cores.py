@@ -36,6 +36,12 @@ _NNGEN_START = ((132, _TEMPORARY), (40, 1), (16, 1))
 """nngen's registers: where its memory is, interrupts on, start."""
 
 
+_MEMORY_STYLE = "(* no_rw_check *)"
+"""nngen's option for attributes of its memories, which its documentation gives for one vendor's tool. This one says for
+yosys that a read in the cycle of a write may find either word: without it memories become registers, 107 000 LUTs of
+them in a product."""
+
+
 class PeerError(SluiceError):
     """A peer that is not installed, or whose results are wrong."""
 
@@ -154,7 +160,8 @@ def _nngen() -> Any:
 def _core(ng: Any, graph: Callable[[], tuple[list[Any], Any]], bus_bits: int) -> PeerCore:
     start = time.perf_counter()
     inputs, output = graph()
-    text = ng.to_verilog([output], "peer_core", silent=True, config={"maxi_datawidth": bus_bits})
+    text = ng.to_verilog([output], "peer_core", silent=True,
+                         config={"maxi_datawidth": bus_bits, "onchip_ram_style": _MEMORY_STYLE})
     seconds = time.perf_counter() - start
     *placed, result = (_tensor(operator) for operator in (*inputs, output))
     return PeerCore({"peer_core.v": text, "peer_system.v": wrapper(bus_bits)}, tuple(placed), result,

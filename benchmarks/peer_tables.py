@@ -41,11 +41,18 @@ def peer_tables() -> list[str]:
             f"the same plain flow: `synth_ecp5` and nextpnr with their defaults for an {results['device']}, in one "
             "harness. Where a peer's best row is better than our best one, the row is lost; a dash is what has not "
             "been measured.")
-    return [f"{text}\n\n{table(head, rows)}"]
+    return ["\n\n".join([text, table(head, rows), *_unplaced(results["programs"])])]
+
+
+def _unplaced(programs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    """A sentence for each circuit that was not placed."""
+    return [f"Not placed: {name}, {on}: {row['unplaced']}" for name, found in programs.items()
+            for on, row in found.items() if "unplaced" in row]
 
 
 def _lines(name: str, found: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:
-    lines = [[name, on, row["cycles"], row.get("lut", "-"), row.get("multipliers", "-"), row.get("mhz", "-"),
-              *(row.get(key, "-") for key in _COSTS.values()), row["compile s"]] for on, row in found.items()]
+    lines = [[name, on, row["cycles"], row.get("lut", "not placed" if "unplaced" in row else "-"),
+              *(row.get(key, "-") for key in ("multipliers", "mhz", *_COSTS.values())), row["compile s"]]
+             for on, row in found.items()]
     return [*lines, [name, "**ours beside the peer's best**", verdict(found, "cycles"), "", "", "",
                      *(verdict(found, key) for key in _COSTS.values()), ""]]

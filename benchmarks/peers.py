@@ -8,7 +8,8 @@ documentation says and at better settings: cycles from the register write that s
 main memory, results compared with the interpreter's. LUT and MHz by plain ``synth_ecp5`` and nextpnr with its
 defaults, in the harness of `benchmarks.area`: no netlist steps of our own. Where a peer leads in microseconds, or in
 cycles x LUT, the row is lost, and the table says so. Results of programs that are not named are kept, and figures of
-circuits that are still the same: a run that was broken off goes on where it was.
+circuits that are still the same: a run that was broken off goes on where it was. A circuit that does not fit the
+device, or that nextpnr does not place, has the reason instead of an area.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.cache import cache_folder
 from hw.dataflow.system import SYSTEM_MODULE as DATAFLOW
-from hw.ecp5.pnr import ECP5_85_DEVICE, check_fits, place_and_route, run_tool
+from hw.ecp5.pnr import ECP5_85_DEVICE, PnrError, check_fits, place_and_route, run_tool
 from hw.main_memory import MainMemory
 from hw.pipeline.system import SYSTEM_MODULE as PIPELINE
 from hw.systolic.system import SYSTEM_MODULE as SYSTOLIC
@@ -166,10 +167,23 @@ def measure(case: PeerProgram, simulator: str, area: bool, kept: Mapping[str, An
             rows[name] = {"ours": make.version == "", "version": make.version, "digest": circuit.subject.digest,
                           "cycles": cycles, "compile s": round(circuit.seconds, 2)}
             keep(rows)
-        if area and "lut" not in rows[name]:
-            rows[name] |= plain_area(circuit.subject)
-            rows[name] |= score(rows[name])
+        if area and not _has_area(rows[name]):
+            rows[name] |= _placed(circuit.subject, rows[name]["cycles"])
             keep(rows)
+
+
+def _placed(subject: Subject, cycles: int) -> dict[str, Any]:
+    """The area of a circuit and its scores; or why it was not placed."""
+    try:
+        found = plain_area(subject)
+    except PnrError as error:
+        return {"unplaced": str(error)}
+    return found | score({"cycles": cycles, **found})
+
+
+def _has_area(row: Mapping[str, Any]) -> bool:
+    """Whether placing the circuit has been tried."""
+    return "lut" in row or "unplaced" in row
 
 
 @dataclass(frozen=True)
@@ -191,7 +205,7 @@ class _Maker:
 
 def _is_done(row: Mapping[str, Any], make: _Maker, area: bool) -> bool:
     """Whether a peer's row is complete. Ours are made anew: the compiler may have changed."""
-    return bool(make.version) and row.get("version") == make.version and (not area or "lut" in row)
+    return bool(make.version) and row.get("version") == make.version and (not area or _has_area(row))
 
 
 def _our_circuit(program: Program, target: str, options: Mapping[str, Any]) -> _Maker:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import peer_tables, peers
 from benchmarks.peer_cores import PEER_MODULE, PeerError, Tensor, nngen_product, wrapper
 from benchmarks.peer_tables import score, verdict
-from benchmarks.peers import main
+from benchmarks.peers import PROGRAMS, main
 from benchmarks.veriloggen_cores import veriloggen_product
+from hw.ecp5.pnr import PnrError
 from hw.sim.testbench import make_testbench
 
 
@@ -23,6 +27,20 @@ def test_a_row_in_which_a_peer_leads_is_lost() -> None:
     assert verdict(rows, "cycles") == "ahead, 2.00 times"
     assert verdict(rows, "cycles x lut") == "LOST, 1.50 times"
     assert verdict(rows, "mhz") == "-"
+
+
+def test_a_circuit_that_is_not_placed_keeps_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(_: object) -> None:
+        raise PnrError("harness: 107000 of 83640 LUTs")
+
+    monkeypatch.setattr(peers, "plain_area", fails)
+    file, (name, case) = tmp_path / "peers.json", next(iter(PROGRAMS.items()))
+    assert main([name, "--row", next(iter(case.ours)), "-o", str(file)]) == 0
+    row, = json.loads(file.read_text())["programs"][name].values()
+    assert row["unplaced"] == "harness: 107000 of 83640 LUTs" and "lut" not in row
+    monkeypatch.setattr(peer_tables, "read_results", lambda _: json.loads(file.read_text()))
+    text, = peer_tables.peer_tables()
+    assert "| not placed |" in text and "harness: 107000 of 83640 LUTs" in text
 
 
 def test_padded_arrays() -> None:
