@@ -15,6 +15,12 @@ from compiler.frontend.sac.passes import count_nodes, optimise
 UNROLLED = ["inline", "cycle"]
 
 
+def test_a_smaller_window_stays_crossed():
+    program = parse_sac("""int16[:,:] main (int12 A[3], fix12.4 B[5]) return (
+        for a in A cross window W[2] in B return (array ((int16)a - (int16)W[1])));""")
+    assert did(same(program, ["inline", "windows", "cycle"], 1), "windows")
+
+
 @pytest.mark.parametrize("name", ["nextify", "nextify_padded"])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15)

@@ -87,7 +87,7 @@ def _reduced(out: Rebuilt, view: LoopView, boxes: dict[int, _Box]) -> list[Opera
         array = section(out, substitute(part.operands[0], view.node.operands, ()), cuts, part.place)
         smaller = [(high - low + 1, step) for (low, high), (_, step) in zip(box, windows, strict=True)]
         parts.append(window_node(loop.enter(array), part.outputs[0].scalar, smaller, part.place))
-    captured = loop.generate(parts, view.captures, view.graph.nodes[0].place)
+    captured = loop.generate(parts, view.captures, view.graph.nodes[0].place, view.joined)
     arguments = loop.enter_body(view)
     graph = replace(view.graph, nodes=tuple(_moved(view, boxes, node) for node in view.graph.nodes))
     values = loop.take(graph, arguments, captured)
