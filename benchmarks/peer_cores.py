@@ -37,7 +37,7 @@ _NNGEN_START = ((132, _TEMPORARY), (40, 1), (16, 1))
 
 
 _MEMORY_STYLE = "(* no_rw_check *)"
-"""nngen's option for attributes of its memories, which its documentation gives for one vendor's tool. This one says for
+"""nngen's option for attributes of its memories; a comment in its source names one vendor's. This one says for
 yosys that a read in the cycle of a write may find either word: without it memories become registers, 107 000 LUTs of
 them in a product."""
 
