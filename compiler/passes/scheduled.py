@@ -7,7 +7,7 @@ program stays as it was written, and `ScheduledProgram.for_target` says what one
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any
 
@@ -61,20 +61,30 @@ class ScheduledProgram(Program):
 
     def for_target(self, known: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[Program, dict[str, Any]]:
         """The program and options for a target that has the options `known`, with these defaults, of which lanes are
-        what copies are at least; `options` are the user's, who wins. Raises `TransformError` for copies that cannot
-        be."""
+        what copies are at least, but for whole outer loops of which lanes, a power of two, would not be as many: these
+        are copied as statements everywhere. `options` are the user's, who wins. Raises `TransformError` for copies that
+        cannot be."""
         given = dict(options)
         if self.tile_depth and "tile_depth" in known:
             given = {"tile_depth": self.tile_depth} | given
         if self.lanes == 1:
             return self.algorithm, given
-        if "lanes" in known:
-            lanes = 1 << min(self.lanes, MOST_LANES).bit_length() - 1
-            return self.algorithm, {"lanes": max(lanes, known["lanes"] or 1)} | given
+        as_statements = [c for c in self.copies if "lanes" not in known or self._is_whole_outer_loop(c)]
         program = self.algorithm
-        for copies in self.copies:
+        for copies in as_statements:
             program = add_copies(program, copies)
-        return program, given
+        number = replace(self, copies=tuple(c for c in self.copies if c not in as_statements)).lanes
+        if number == 1:
+            return program, given
+        lanes = 1 << min(number, MOST_LANES).bit_length() - 1
+        return program, {"lanes": max(lanes, known["lanes"] or 1)} | given
+
+    def _is_whole_outer_loop(self, copies: Copies) -> bool:
+        """Whether all iterations of a loop around others, in a number that lanes cannot have, are side by side."""
+        statements = [self.statement(name) for name in copies.statements]
+        return not copies.blocks and copies.count.bit_count() > 1 and all(
+            s.iterators[-1] != copies.iterator for s in statements) and \
+            copies.count == _extent(self, copies.iterator, copies.statements)
 
 
 def add_copies(program: Program, copies: Copies) -> Program:

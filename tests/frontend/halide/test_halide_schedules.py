@@ -90,6 +90,13 @@ def test_copies_become_statements_or_lanes(schedule, statements, remarks):
     assert program.for_target({"lanes": 1}, {"lanes": 2})[1] == {"lanes": 2}
 
 
+def test_whole_outer_loops_that_lanes_do_not_fit_are_statements_everywhere():
+    halide = loaded(lambda across, down: down.bound(y, 0, 3).unroll(y).vectorize(x, 4), sizes=[8, 3])
+    copied, options = halide.program.for_target({"lanes": 1}, {})
+    assert (len(copied.statements), options) == (3, {"lanes": 4})
+    require_same_results(halide, copied)
+
+
 def test_loops_of_reductions_are_unrolled_in_their_order():
     source = hl.ImageParam(hl.UInt(8), 2, "image")
     r = hl.RDom([(0, 3), (0, 2)], "r")
