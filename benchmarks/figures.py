@@ -15,8 +15,8 @@ from benchmarks.tables import renew_documents
 __all__ = ["main"]
 
 MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_times",
-                "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units",
-                "area", "area --intel", "boards", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area",
+                "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units", "area", "area --intel",
+                "boards", "sdram_images", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area",
                 "systolic", "systolic_resources", "systolic_area", "systolic_lu", "targets", "polybench",
                 "compile_growth", "halide_jit", "halide_schedules", "sac_loops", "window_machine", "sac_lanes",
                 "irregular", "exits", "polybench --type float", "polybench --type double", "float_operators",

@@ -24,6 +24,7 @@ from benchmarks.polybench_tables import polybench_float_table, polybench_table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sac_tables import sac_table
+from benchmarks.sdram_images import image_table
 from benchmarks.sharing_tables import sharing_table
 from benchmarks.storage_tables import storage_table
 from benchmarks.summary import summary_tables
@@ -73,6 +74,7 @@ def figure_tables() -> str:
         sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
         float_operator_table(), float_function_table(), vector_float_table(),
         board_table(),
+        image_table(),
     ])
 
 

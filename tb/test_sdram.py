@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
 
-from hw.dma.axi import connect_flat
 from hw.sdram.chip import CHIPS, SdramChip, SdramCycles
 from hw.sdram.controller import refresh_interval
+from hw.sdram.emitted import emit_sdram
 from hw.sdram.memory import SdramMemory
 from hw.sim.bench import run_bench
-from hw.verilog import convert
 
 HERE = Path(__file__).parent
 CLOCK = 60e6
@@ -34,15 +32,8 @@ LONG_RRD = 120_000
 def sources(width: int = 64, **changes: Any) -> Mapping[str, str]:
     """Verilog of the memory with the registers of its pads; `changes` are cycles in place of the right ones."""
     memory = SdramMemory(SMALL, replace(SMALL.cycles(CLOCK), **changes), data_width=width)
-    m = Module()
-    m.submodules.memory = memory
-    ports = connect_flat(m, memory.bus, "s_axi", manager=False)
-    for name, member in memory.pins.signature.members.items():
-        ports.append(pad := Signal(member.shape, name=name))
-        wire = getattr(memory.pins, name)
-        m.d.sync += wire.eq(pad) if name == "dq_i" else pad.eq(wire)
     texts = {name: (HERE / name).read_text() for name in ("sdram_harness.v", "sdr_sdram.v")}
-    return texts | {"sdram_system.v": convert(m, "sdram_system", ports=ports)}
+    return texts | {"sdram_system.v": emit_sdram(memory, "sdram_system")}
 
 
 def data(**settings: Any) -> dict[str, Any]:
