@@ -1,4 +1,4 @@
-"""Loops that end when the data say so, as pipelines: cycles over the steps that the data ask for.
+"""Loops that end when the data say so, on fpga and dataflow: cycles over the steps that the data ask for.
 
     python -m benchmarks.exits [NAME ...] [-o benchmarks/results/exits.json]
 
@@ -21,10 +21,12 @@ import numpy as np
 import compiler
 from benchmarks.checks import check_run
 from benchmarks.command import Measurement, reports_errors
+from compiler.bind.design import Design
 from compiler.frontend.c_scop import load_c
 
-__all__ = ["PROGRAMS", "main", "measure"]
+__all__ = ["PROGRAMS", "TARGETS", "main", "measure"]
 
+TARGETS = ("fpga", "dataflow")
 _FOLDER = Path(__file__).parents[1] / "apps" / "irregular"
 
 Data = Mapping[str, np.ndarray]
@@ -68,11 +70,16 @@ PROGRAMS: Mapping[str, _Case] = {
 
 
 def measure(name: str) -> dict[str, Any]:
-    """Cycles of a program. Raises `FigureError` if a result is wrong or cycles not the predicted ones."""
+    """Cycles of a program on each target. Raises `FigureError` if a result is wrong or cycles not the predicted
+    ones."""
     case = PROGRAMS[name]
     program = load_c(_FOLDER / f"{case.file}.c", **case.sizes)
-    design = compiler.compile(program, target="fpga")
-    rows = {}
+    return {target: _measured(f"{name} on {target}", compiler.compile(program, target=target), case)
+            for target in TARGETS}
+
+
+def _measured(name: str, design: Design, case: _Case) -> dict[str, Any]:
+    program, rows = design.program, {}
     for kind, data in case.data.items():
         inputs = {array.name: data.get(array.name, data.get(f"{array.name}_in")) for array in program.inputs}
         given = {key: value for key, value in inputs.items() if value is not None}
@@ -81,8 +88,7 @@ def measure(name: str) -> dict[str, Any]:
         steps = case.steps(data)
         rows[kind] = {"steps": steps, "cycles simulated": run.cycles, "predicted": design.cycles_for(given),
                       "start to done": run.wall_cycles, "cycles per step": round(run.cycles / steps, 2)}
-    return {"initiation interval": design.choices["initiation interval"].split(maxsplit=1)[0],
-            "least": design.least_cycles, "most": design.predicted_cycles, "data": rows}
+    return {"least": design.least_cycles, "most": design.predicted_cycles, "data": rows}
 
 
 @reports_errors
