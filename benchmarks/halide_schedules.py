@@ -15,12 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.command import Measurement, reports_errors
+from benchmarks.markdown import table
+from benchmarks.results import read_results
 from compiler.bind.registry import compile_program
 from compiler.frontend.apps import import_application, shipped
 from compiler.frontend.halide import PipelineError, load_pipeline
 from compiler.ir.program import Program
 
-__all__ = ["PROGRAMS", "main", "measured"]
+__all__ = ["PROGRAMS", "main", "measured", "schedule_table"]
 
 PROGRAMS: dict[str, dict[str, int]] = {
     "blur": {"width": 34, "height": 34}, "gaussian": {"width": 34, "height": 34},
@@ -106,6 +108,16 @@ def measured(name: str) -> dict[str, Any]:
     own = load_pipeline(_built(program), name=program, schedule="auto").program
     first, second = (compile_program(p, target) for p in (users, own))
     return {"user's schedule": text, "user": first.predicted_start_to_done, "auto": second.predicted_start_to_done}
+
+
+def schedule_table() -> str:
+    """The committed results as Markdown."""
+    rows = [[name, found["user's schedule"], found["user"], found["auto"], f"{found['auto'] / found['user']:.2f}"]
+            for name, found in read_results("halide_schedules")["programs"].items()]
+    text = ("Pipelines of `apps/halide` with tiles and lanes as Halide's tutorials have them, as far as Halide takes "
+            "them, beside `schedule=auto` (`python -m benchmarks.halide_schedules`): predicted cycles from start to "
+            "done.")
+    return f"{text}\n\n{table(['program', 'schedule', 'with it', 'auto', 'ratio'], rows)}"
 
 
 @reports_errors

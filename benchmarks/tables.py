@@ -16,6 +16,7 @@ from benchmarks.float_functions import float_function_table
 from benchmarks.float_operators import float_operator_table
 from benchmarks.fpga_tables import fpga_table
 from benchmarks.halide_jit import halide_table
+from benchmarks.halide_schedules import schedule_table
 from benchmarks.irregular_tables import irregular_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
@@ -71,8 +72,8 @@ def figure_tables() -> str:
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
         target_tables(), polybench_table(), polybench_float_table(), compile_growth_table(), halide_table(),
-        sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(), exit_table(),
-        float_operator_table(), float_function_table(), vector_float_table(),
+        schedule_table(), sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(),
+        exit_table(), float_operator_table(), float_function_table(), vector_float_table(),
         board_table(),
         image_table(),
     ])

@@ -27,12 +27,13 @@ MOST_LANES = 64
 @dataclass(frozen=True)
 class Copies:
     """`count` iterations of a loop side by side in `statements`, which share it: neighbours, or the first ones of
-    `blocks`."""
+    `blocks`. `whole`: a name for loops that are copied as statements everywhere, all of them or none."""
 
     iterator: str
     count: int
     statements: tuple[str, ...]
     blocks: bool = False
+    whole: str = ""
 
     def __str__(self) -> str:
         return f"{'parallelize' if self.blocks else 'unroll'}({self.iterator}, {self.count})"
@@ -69,7 +70,7 @@ class ScheduledProgram(Program):
             given = {"tile_depth": self.tile_depth} | given
         if self.lanes == 1:
             return self.algorithm, given
-        as_statements = [c for c in self.copies if "lanes" not in known or self._is_whole_outer_loop(c)]
+        as_statements = [c for c in self.copies if c.whole or "lanes" not in known or self._is_whole_outer_loop(c)]
         program = self.algorithm
         for copies in as_statements:
             program = add_copies(program, copies)

@@ -7,7 +7,7 @@ hardware, is listed in the program's remarks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
 from compiler.frontend.halide.debugging import debugging_remarks
@@ -27,10 +27,14 @@ __all__ = ["ScheduleUse", "check_use", "scheduled"]
 
 ScheduleUse = Literal["order", "lanes", "tiles", "auto"]
 """What is used of a schedule: the order of loops; also copies side by side; also tiles and places of arrays. ``auto``:
-the order of loops, and as many copies of the innermost pure loops as pay."""
+the order of loops, and as many copies of the innermost pure loops as pay, with short loops unrolled if that pays."""
 
 _MOST_PROPOSED = 16
 """Copies of a loop that nobody asked for."""
+
+_MOST_UNROLLED = {"sums": 16, "outer loops": 4}
+"""Copies of a statement by loops that nobody asked to unroll whole: those over the terms of a sum, innermost first, and
+those around the innermost loop over elements (channels, not rows), outermost first."""
 
 _LEVELS = {"heap": "memory", "stack": "registers", "register": "registers"}
 
@@ -154,17 +158,21 @@ class _Scheduling:
     def copy(self, stages: Sequence[_Stage]) -> None:
         """Copies side by side, as far as they are legal."""
         trial = self.program
+        proposed: dict[str, Program] = {}  # loops that are unrolled together
         for stage in stages:
             for copies in self._wanted(stage):
                 if self.use == "order":
                     self.ignore(str(copies), stage.label)
                     continue
                 try:
-                    result = add_copies(self.program if self.use == "auto" else trial, copies)
+                    base = proposed.get(copies.whole, self.program) if self.use == "auto" else trial
+                    result = add_copies(base, copies)
                 except TransformError as error:
                     self.ignore(f"{copies}: {error}", stage.label)
                     continue
                 trial = result
+                if copies.whole:
+                    proposed[copies.whole] = result
                 self.copies.append(copies)
                 self.done.append(f"{'at most ' if self.use == 'auto' else ''}{copies} of {stage.label}")
 
@@ -180,11 +188,24 @@ class _Scheduling:
         return found
 
     def _proposed(self, stage: _Stage) -> list[Copies]:
-        """Neighbours of the innermost loop over elements of the Func, and blocks of the outermost one."""
+        """Neighbours of the innermost loop over elements of the Func, blocks of the outermost one, and short loops."""
         pure = [i for variable, i in stage.iterators.items() if variable in stage.func.args]
         found: list[Copies] = []
         for iterator, blocks in ((pure[-1], False), (pure[0], True)) if pure else ():
             found += self._at_most(_MOST_PROPOSED, stage, iterator, blocks)
+        terms = [i for i in stage.iterators.values() if i not in pure]
+        return [*self._unrolled(stage, terms[::-1], "sums"), *found, *self._unrolled(stage, pure[:-1], "outer loops")]
+
+    def _unrolled(self, stage: _Stage, iterators: Sequence[str], whole: str) -> list[Copies]:
+        """The first ones of these loops, whole, as long as that makes few copies of a statement."""
+        found: list[Copies] = []
+        room = _MOST_UNROLLED[whole]
+        for iterator in iterators:
+            for copies in self._at_most(room + 1, stage, iterator, False):
+                room //= copies.count
+                if not room:
+                    return found
+                found.append(replace(copies, whole=whole))
         return found
 
     def _at_most(self, count: int, stage: _Stage, iterator: str, blocks: bool) -> list[Copies]:

@@ -232,6 +232,20 @@ def test_designs_without_a_schedule_are_no_worse(pipeline, sizes):
     assert found.predicted_start_to_done <= 1.05 * users.predicted_start_to_done
 
 
+def _channels(schedule):
+    source, out, c = hl.ImageParam(hl.UInt(16), 3, "source"), hl.Func("out"), hl.Var("c")
+    out[x, y, c] = source[x, y, c] * 3 + source[x + 1, y, 2 - c]
+    if schedule:
+        out.bound(c, 0, 3).unroll(c)
+    return out
+
+
+def test_short_outer_loops_are_unrolled_without_a_schedule():
+    users, found = (compile_program(load_pipeline(_channels(wanted), [4, 4, 3], schedule=use).program, "fpga")
+                    for wanted, use in ((True, "lanes"), (False, "auto")))
+    assert found.predicted_start_to_done <= 1.05 * users.predicted_start_to_done
+
+
 def _with(schedule):
     funcs = blur()
     schedule(*funcs)
