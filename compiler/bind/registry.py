@@ -81,7 +81,8 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
 
 def _compile_scheduled(program: ScheduledProgram, target_name: str, module: Any, options: dict[str, Any]) -> Design:
     """As `compile_program`, with what the program's source asks for; lanes that a target's schedule has no place for
-    are left out, which the record of attempts says. Raises `TargetError` for copies that cannot be."""
+    are left out, then copies of statements, which the record of attempts says. Raises `TargetError` for copies that
+    cannot be."""
     _options(module, target_name, options)
     known = get_type_hints(module.Options)
     if program.chooses:
@@ -98,7 +99,13 @@ def _compile_scheduled(program: ScheduledProgram, target_name: str, module: Any,
         if "lanes" not in known or "lanes" in options:
             raise TargetError(f"{error}; this is with what the schedule asks for, {asked}: leave it out with "
                               "schedule='order'") from error
-    with attempt("without the schedule's lanes"):
+    try:
+        with attempt("without the schedule's lanes"):
+            return compile_program(plain, target_name, **options)
+    except SluiceError:
+        if len(plain.statements) == len(program.statements):  # nothing else was asked for
+            raise
+    with attempt("without the schedule's copies"):
         return compile_program(program.algorithm, target_name, **options)
 
 
