@@ -79,7 +79,7 @@ def test_start_to_done_is_predicted(name: str) -> None:
 
 @pytest.mark.parametrize("options", [
     {"memory_latency": 2}, {"memory_latency": 90}, {"memory_bursts": 1}, {"memory_bursts": 2, "memory_latency": 90},
-    {"lanes": 4}, {"reorder": "chip"},
+    {"lanes": 4}, {"reorder": "chip"}, {"bus_bits": 128},
 ])
 @pytest.mark.parametrize("name", ["four", "gaussian"])
 def test_for_another_memory_and_more_streams(name: str, options: dict[str, Any]) -> None:
@@ -101,10 +101,11 @@ def test_for_sizes_of_a_run(size: int) -> None:
     predicted(sized.at(N=size), "icarus")
 
 
-@pytest.mark.parametrize("text", [TRANSPOSED, FOUR, BOUND_BY_MEMORY, UNALIGNED])
-def test_chunks_under_way_with_random_stalls(text: str, simulator: str) -> None:
+@pytest.mark.parametrize(("text", "bus_bits"), [
+    (TRANSPOSED, 64), (FOUR, 64), (BOUND_BY_MEMORY, 64), (UNALIGNED, 64), (FOUR, 32), (UNALIGNED, 512)])
+def test_chunks_under_way_with_random_stalls(text: str, bus_bits: int, simulator: str) -> None:
     """Several chunks of several streams are under way; whatever memory's gaps, words keep their places."""
-    run = ran(compiled(parse_scop(text)), simulator, StallProfile.uniform(0.4))
+    run = ran(compiled(parse_scop(text), bus_bits=bus_bits), simulator, StallProfile.uniform(0.4))
     assert run.stall_cycles > 0
 
 

@@ -29,8 +29,8 @@ SYSTEM_MODULE = "dataflow_system"
 
 
 class DataflowSystem(wiring.Component):
-    """Ports: `m_axi` (AXI4 manager, 64-bit data, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers of
-    `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
+    """Ports: `m_axi` (AXI4 manager, `bus_bits` of data, 32-bit addresses), `s_axil` (AXI4-Lite subordinate, registers
+    of `hw.dataflow.registers`), `irq` (high while a run has ended and the host has not cleared that).
 
     A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error, a
     size that the kernel is not made for, a stream beyond the last address, an access outside of an array, ``clear`` or
@@ -38,12 +38,12 @@ class DataflowSystem(wiring.Component):
     streams of `spec` instead of a `Kernel`, with the same ports.
     """
 
-    def __init__(self, spec: StreamPorts, core: wiring.Component | None = None):
-        self.spec = spec
+    def __init__(self, spec: StreamPorts, core: wiring.Component | None = None, bus_bits: int = 64):
+        self.spec, self.bus_bits = spec, bus_bits
         self._core = core
         self._map = dataflow_registers(spec.ports)
         super().__init__({
-            "m_axi": Out(Axi4Signature(address_width=32, data_width=64)),
+            "m_axi": Out(Axi4Signature(address_width=32, data_width=bus_bits)),
             "s_axil": In(Axi4LiteSignature(address_width=self._map.address_width)),
             "irq": Out(1),
         })
@@ -57,8 +57,8 @@ class DataflowSystem(wiring.Component):
         if self._core is None:
             assert isinstance(spec, KernelSpec)
             self._kernel = Kernel(spec)
-        self._writer = StreamWriter(spec.outputs)
-        self._reader = StreamReader(spec.inputs) if spec.inputs else None
+        self._writer = StreamWriter(spec.outputs, self.bus_bits)
+        self._reader = StreamReader(spec.inputs, self.bus_bits) if spec.inputs else None
         m.submodules.registers = self._registers
         m.submodules.kernel = ResetInserter(flush)(self._kernel)
         m.submodules.writer = ResetInserter(flush)(self._writer)
@@ -136,18 +136,19 @@ class DataflowSystem(wiring.Component):
             m.d.sync += wall.eq(0)
 
 
-def top_module(spec: StreamPorts, core: wiring.Component | None = None) -> tuple[Module, list[Signal]]:
+def top_module(spec: StreamPorts, core: wiring.Component | None = None,
+               bus_bits: int = 64) -> tuple[Module, list[Signal]]:
     """A module with the system inside, and its ports with the usual flat names: ``irq``, ``m_axi_awaddr`` and so on
     (AXI4), ``s_axil_awaddr`` and so on (AXI4-Lite)."""
     m = Module()
-    m.submodules.system = system = DataflowSystem(spec, core)
+    m.submodules.system = system = DataflowSystem(spec, core, bus_bits)
     ports = connect_system(m, system)
     return m, ports
 
 
 @lru_cache(maxsize=8)
-def emit_system(spec: StreamPorts, core: wiring.Component | None = None) -> dict[str, str]:
+def emit_system(spec: StreamPorts, core: wiring.Component | None = None, bus_bits: int = 64) -> dict[str, str]:
     """Verilog files, by name, of a system whose top module is `dataflow_system`, with the ports of `top_module`,
     ``clk`` and ``rst`` (synchronous, active high). Made once per process, not to be changed."""
-    m, ports = top_module(spec, core)
+    m, ports = top_module(spec, core, bus_bits)
     return {f"{SYSTEM_MODULE}.v": convert(m, SYSTEM_MODULE, ports=ports)}

@@ -14,25 +14,21 @@ from hw.dataflow.spec import StreamSpec
 from hw.dma.axi import Axi4Signature
 from hw.dma.chunks import CHUNK_WORDS, ChunkChoice, ChunkReader, ChunkWriter
 
-__all__ = ["BUS_BITS", "Joiner", "Splitter", "StreamReader", "StreamWriter"]
-
-BUS_BITS = 64
-BUS_BYTES = BUS_BITS // 8
-CHUNK_BYTES = CHUNK_WORDS * BUS_BYTES
+__all__ = ["Joiner", "Splitter", "StreamReader", "StreamWriter"]
 
 
 class Splitter(wiring.Component):
-    """Memory words of 64 bits into elements of `width` bits, the lowest one first; an element per cycle."""
+    """Memory words of `bus_bits` into elements of `width` bits, the lowest one first; an element per cycle."""
 
-    def __init__(self, width: int):
-        self.width = width
-        super().__init__({"i": In(stream.Signature(BUS_BITS)), "o": Out(stream.Signature(width))})
+    def __init__(self, width: int, bus_bits: int):
+        self.width, self.bus_bits = width, bus_bits
+        super().__init__({"i": In(stream.Signature(bus_bits)), "o": Out(stream.Signature(width))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         size = 8 * element_bytes(self.width)
-        count = BUS_BITS // size
-        place, held = Signal(range(count + 1)), Signal(BUS_BITS)
+        count = self.bus_bits // size
+        place, held = Signal(range(count + 1)), Signal(self.bus_bits)
         last = Signal()
         m.d.comb += [
             self.o.payload.eq(held[: self.width]),
@@ -48,18 +44,18 @@ class Splitter(wiring.Component):
 
 
 class Joiner(wiring.Component):
-    """Elements of `width` bits (extended by their sign if `signed`) into memory words of 64 bits; what is left of the
-    last one is zero. An element per cycle. `load` starts a run of `words` elements, up to `most`."""
+    """Elements of `width` bits (extended by their sign if `signed`) into memory words of `bus_bits`; what is left of
+    the last one is zero. An element per cycle. `load` starts a run of `words` elements, up to `most`."""
 
-    def __init__(self, width: int, signed: bool, most: int):
-        self.width, self.signed, self.most = width, signed, most
+    def __init__(self, width: int, signed: bool, most: int, bus_bits: int):
+        self.width, self.signed, self.most, self.bus_bits = width, signed, most, bus_bits
         super().__init__({"load": In(1), "words": In(range(most + 1)), "i": In(stream.Signature(width)),
-                          "o": Out(stream.Signature(BUS_BITS))})
+                          "o": Out(stream.Signature(bus_bits))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         size = 8 * element_bytes(self.width)
-        count = BUS_BITS // size
+        count = self.bus_bits // size
         place, left, some = Signal(range(count)), Signal(range(self.most + 1)), Signal()  # some: left is not 0
         element = Signal(size)
         full = Signal()
@@ -91,17 +87,17 @@ class _Turns(wiring.Component):
     stream per cycle. Choosing and going are a cycle apart, so paths stay short whatever the number of streams.
     """
 
-    def __init__(self, most: list[int]):
-        self.most = most
+    def __init__(self, most: list[int], bus_bytes: int):
+        self.most, self.bus_bytes = most, bus_bytes
         count = len(most)
         super().__init__({
             "load": In(1), "address": In(32).array(count),
-            **{f"bytes{k}": In(range(n + 1)) for k, n in enumerate(most)}, "choice": Out(ChunkChoice(count, BUS_BYTES)),
+            **{f"bytes{k}": In(range(n + 1)) for k, n in enumerate(most)}, "choice": Out(ChunkChoice(count, bus_bytes)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        choice = self.choice
+        choice, chunk = self.choice, CHUNK_WORDS * self.bus_bytes
         places = [Signal(32, name=f"place{k}") for k in range(len(self.most))]
         lefts = [Signal(range(n + 1), name=f"left{k}") for k, n in enumerate(self.most)]
         following, chosen = Signal.like(choice.turn), Signal()
@@ -113,13 +109,13 @@ class _Turns(wiring.Component):
                     m.d.comb += [place.eq(places[k]), rest.eq(lefts[k]), able.eq(choice.able[k] & choice.left[k])]
         m.d.comb += choice.go.eq(chosen & ~choice.busy)
         for k, left in enumerate(lefts):
-            words = (left + BUS_BYTES - 1)[BUS_BYTES.bit_length() - 1 :]
+            words = (left + self.bus_bytes - 1)[self.bus_bytes.bit_length() - 1 :]
             m.d.comb += [choice.left[k].eq(left != 0),
-                         choice.words[k].eq(Mux(left >= CHUNK_BYTES, CHUNK_WORDS, words))]
+                         choice.words[k].eq(Mux(left >= chunk, CHUNK_WORDS, words))]
         with m.If(~choice.busy & ~chosen):
             m.d.sync += [
                 choice.turn.eq(following), choice.from_.eq(place), kept.eq(rest), chosen.eq(able),
-                choice.bytes.eq(Mux(rest > CHUNK_BYTES, CHUNK_BYTES, rest)),
+                choice.bytes.eq(Mux(rest > chunk, chunk, rest)),
                 following.eq(Mux(following == len(self.most) - 1, 0, following + 1)),
             ]
         with m.If(choice.step):
@@ -147,7 +143,8 @@ def _ports(streams: tuple[StreamSpec, ...]) -> dict[str, Member]:
 def _control(m: Module, port: StreamReader | StreamWriter, chunks: ChunkReader | ChunkWriter) -> None:
     """The choice of chunks, and what the host sees."""
     sizes = [element_bytes(s.word.width) for s in port.streams]
-    m.submodules.turns = turns = _Turns([s.words * size for s, size in zip(port.streams, sizes, strict=True)])
+    m.submodules.turns = turns = _Turns([s.words * size for s, size in zip(port.streams, sizes, strict=True)],
+                                           port.bus_bits // 8)
     connect(m, turns.choice, chunks.choice)
     m.d.comb += [turns.load.eq(port.load), chunks.stop.eq(port.stop), port.busy.eq(chunks.busy),
                  port.error.eq(chunks.error), port.left.eq(chunks.left)]
@@ -157,16 +154,16 @@ def _control(m: Module, port: StreamReader | StreamWriter, chunks: ChunkReader |
 
 
 class StreamReader(wiring.Component):
-    """Input streams. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k`` are the elements. `left`:
-    bit per stream with bytes that have not come; `stop` gives up; `busy`: the engine has a job; `error`: memory
-    reported one. `ar`, `r`: AXI4. A reset comes before every run.
+    """Input streams over a bus of `bus_bits`. `load` (with `address` and ``words_k`` for each) starts a run; ``o_k``
+    are the elements. `left`: bit per stream with bytes that have not come; `stop` gives up; `busy`: the engine has a
+    job; `error`: memory reported one. `ar`, `r`: AXI4. A reset comes before every run.
 
     No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
-    def __init__(self, streams: tuple[StreamSpec, ...]):
-        self.streams = streams
-        axi = Axi4Signature(data_width=BUS_BITS).members
+    def __init__(self, streams: tuple[StreamSpec, ...], bus_bits: int):
+        self.streams, self.bus_bits = streams, bus_bits
+        axi = Axi4Signature(data_width=bus_bits).members
         super().__init__({
             **_ports(streams), **{f"o_{k}": Out(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
             "ar": axi["ar"], "r": axi["r"],
@@ -174,12 +171,12 @@ class StreamReader(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.chunks = chunks = ChunkReader(len(self.streams), BUS_BITS)
+        m.submodules.chunks = chunks = ChunkReader(len(self.streams), self.bus_bits)
         connect(m, chunks.ar, flipped(self.ar))
         connect(m, flipped(self.r), chunks.r)
         _control(m, self, chunks)
         for k, spec in enumerate(self.streams):
-            m.submodules[f"split{k}"] = split = Splitter(spec.word.width)
+            m.submodules[f"split{k}"] = split = Splitter(spec.word.width, self.bus_bits)
             m.d.comb += [split.i.payload.eq(chunks.data[k]), split.i.valid.eq(chunks.valid[k]),
                          chunks.take[k].eq(split.i.ready)]
             connect(m, split.o, flipped(getattr(self, f"o_{k}")))
@@ -187,16 +184,16 @@ class StreamReader(wiring.Component):
 
 
 class StreamWriter(wiring.Component):
-    """Output streams. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k`` are the elements. `left`:
-    bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job; `error`: memory reported
-    one. `aw`, `w`, `b`: AXI4. A reset comes before every run.
+    """Output streams over a bus of `bus_bits`. `load` (with `address` and ``words_k`` for each) starts a run; ``i_k``
+    are the elements. `left`: bit per stream with bytes still to store; `stop` gives up; `busy`: the engine has a job;
+    `error`: memory reported one. `aw`, `w`, `b`: AXI4. A reset comes before every run.
 
     No proof: queues of 128 words are beyond the solver; those and the engines are proven.
     """
 
-    def __init__(self, streams: tuple[StreamSpec, ...]):
-        self.streams = streams
-        axi = Axi4Signature(data_width=BUS_BITS).members
+    def __init__(self, streams: tuple[StreamSpec, ...], bus_bits: int):
+        self.streams, self.bus_bits = streams, bus_bits
+        axi = Axi4Signature(data_width=bus_bits).members
         super().__init__({
             **_ports(streams), **{f"i_{k}": In(stream.Signature(s.word.width)) for k, s in enumerate(streams)},
             "aw": axi["aw"], "w": axi["w"], "b": axi["b"],
@@ -204,13 +201,14 @@ class StreamWriter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.chunks = chunks = ChunkWriter(len(self.streams), BUS_BITS)
+        m.submodules.chunks = chunks = ChunkWriter(len(self.streams), self.bus_bits)
         connect(m, chunks.aw, flipped(self.aw))
         connect(m, chunks.w, flipped(self.w))
         connect(m, flipped(self.b), chunks.b)
         _control(m, self, chunks)
         for k, spec in enumerate(self.streams):
-            m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words)
+            m.submodules[f"join{k}"] = join = Joiner(spec.word.width, spec.word.signed, spec.words,
+                                                          self.bus_bits)
             connect(m, flipped(getattr(self, f"i_{k}")), join.i)
             m.d.comb += [
                 join.load.eq(self.load), join.words.eq(getattr(self, f"words_{k}")),

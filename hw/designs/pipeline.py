@@ -7,8 +7,9 @@ from typing import Any
 
 from hw.designs.directory import DesignError, DesignImage, read_text
 from hw.designs.system import SystemDesign
+from hw.dma.chunks import BUSES
 from hw.pipeline.registers import pipeline_registers
-from hw.pipeline.system import BUSES, SYSTEM_MODULE, SystemSpec
+from hw.pipeline.system import SYSTEM_MODULE, SystemSpec
 
 __all__ = ["PIPELINE", "pipeline_design", "pipeline_parameters"]
 

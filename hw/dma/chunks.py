@@ -18,7 +18,10 @@ from hw.dma.spec import DmaSpec
 from hw.dma.word_queue import WordQueue
 from hw.dma.writer import BurstWriter
 
-__all__ = ["CHUNKS_UNDER_WAY", "CHUNK_WORDS", "QUEUE_WORDS", "ChunkChoice", "ChunkReader", "ChunkWriter"]
+__all__ = ["BUSES", "CHUNKS_UNDER_WAY", "CHUNK_WORDS", "QUEUE_WORDS", "ChunkChoice", "ChunkReader", "ChunkWriter"]
+
+BUSES = (32, 64, 128, 256, 512)
+"""Bits of a memory bus."""
 
 CHUNK_WORDS = 16
 QUEUE_WORDS = 8 * CHUNK_WORDS

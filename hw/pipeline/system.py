@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4LiteSignature, Axi4Signature, connect_system
+from hw.dma.chunks import BUSES
 from hw.dma.register_file import RegisterFile
 from hw.dma.run_control import RunControl, connect_run, wraps_around
 from hw.dma.watchdog import bus_moves
@@ -19,12 +20,10 @@ from hw.pipeline.spec import PipelineError, PipelineSpec
 from hw.pipeline.streams import ArrayReader, ArrayStream, ArrayWriter
 from hw.verilog import convert
 
-__all__ = ["BUSES", "SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
+__all__ = ["SYSTEM_MODULE", "PipelineSystem", "SystemSpec", "emit_pipeline", "emit_system"]
 
 SYSTEM_MODULE = "pipeline_system"
 PIPELINE_MODULE = "pipeline"
-BUSES = (32, 64, 128, 256, 512)
-"""Bits of the memory bus that there can be."""
 
 
 @dataclass(frozen=True)

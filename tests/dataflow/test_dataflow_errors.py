@@ -36,6 +36,15 @@ def test_places_that_are_not_affine_are_in_memories(line: str) -> None:
     assert len(kernel.accesses) >= 2
 
 
+def test_ports_that_elements_do_not_fit() -> None:
+    wide = program("wide", TEXT.replace("int16_t", "int64_t").format(line="for (int i = 0; i < 8; i++) y[i] = x[i];"))
+    with pytest.raises(DataflowError, match="array 'x' has elements of 64 bits, which no port of bus_bits=32 moves at "
+                                            "once: take 64"):
+        compiler.compile(wide, target="dataflow", bus_bits=32)
+    with pytest.raises(DataflowError, match="bus_bits is 48, not one of 32, 64, 128, 256, 512"):
+        Options(bus_bits=48)
+
+
 def test_illegal_transform_names_two_instances_of_a_dependence() -> None:
     tested = load_c(APPS / "matmul.c", N=4)
     message = (r"reorder to k, j would change the result: statement 'S0' \(.*matmul\.c:16\) at i=0, j=1 must come "

@@ -56,6 +56,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "reorder": ("host", "host", "chip"),
         "clock_mhz": (120, 120, 60, 200, 500),
         "exits": ("early", "early", "maximum"),
+        "bus_bits": (64, 64, 32, 128, 512),
     },
     "systolic": {
         "array": (None, "2x2", "2x3", "4x4", "3", "1x5"),

@@ -86,8 +86,8 @@ class DataflowDesign(StreamDesign):
 
     @property
     def main_memory(self) -> MainMemory:
-        """The memory of the options; the port has 64 bits."""
-        return self.options.main_memory()
+        """The memory of the options."""
+        return self.options.main_memory(self.options.bus_bits)
 
     @cached_property
     def predicted_start_to_done(self) -> int:

@@ -34,5 +34,6 @@ def stream_image(executable: StreamExecutable, array: str, metadata: Mapping[str
     return DesignImage(
         name=c_identifier(executable.program.name), array=array, configuration=(), plan=tuple(executable.writes()),
         memory=tuple(blocks), outputs=regions, memory_bytes=executable.memory_bytes,
-        parameters=dataflow_parameters(executable.ports), metadata={**metadata, "streams": streams},
+        parameters=dataflow_parameters(executable.ports, executable.main_memory.port_bits),
+        metadata={**metadata, "streams": streams},
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.memory_options import MemoryOptions
 from hw.dataflow.floating import FLOAT_LATENCY
+from hw.dma.chunks import BUSES
 from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS
 
 __all__ = ["Options"]
@@ -38,6 +39,7 @@ class Options(MemoryOptions):
 
     * `exits`: ``early`` for loops that end when the data say so, ``maximum`` for loops that always make all their
       trips.
+    * `bus_bits`: width of the memory port, 32 to 512, at least that of an element.
 
     Raises `DataflowError` for values outside these.
     """
@@ -50,6 +52,7 @@ class Options(MemoryOptions):
     clock_mhz: int = 120
     reassociate: bool = False
     exits: str = "early"
+    bus_bits: int = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +66,8 @@ class Options(MemoryOptions):
             raise DataflowError(f"reorder is '{self.reorder}', neither 'host' nor 'chip'")
         if self.exits not in _EXITS:
             raise DataflowError(f"exits is '{self.exits}', neither 'early' nor 'maximum'")
+        if self.bus_bits not in BUSES:
+            raise DataflowError(f"bus_bits is {self.bus_bits!r}, not one of {', '.join(map(str, BUSES))}")
         if not isinstance(self.transform, str):
             raise DataflowError(f"transform is {self.transform}, not a text like 'tile(i=4, j=4)'")
         if not isinstance(self.latency or {}, Mapping):

@@ -246,7 +246,7 @@ def _drained(candidate: _Candidate, choices: dict[str, str], options: Options) -
     """A candidate whose outputs leave memories several words at a time, if that is faster, and the choices."""
     if options.reorder == "chip" or candidate.network.sizes:
         return candidate, choices
-    wide = with_drain_lanes(candidate.network, options.main_memory().port_bits)
+    wide = with_drain_lanes(candidate.network, options.bus_bits)
     if wide is None:
         return candidate, choices
     with attempt("several words of outputs at a time") as tried:

@@ -228,7 +228,7 @@ class Executable(StreamExecutable):
     @cached_property
     def sources(self) -> dict[str, str]:
         """The Verilog of the system."""
-        return emit_system(self.plan.kernel)
+        return emit_system(self.plan.kernel, bus_bits=self.main_memory.port_bits)
 
     @cached_property
     def places(self) -> tuple[tuple[StreamPlace, ...], tuple[StreamPlace, ...]]:

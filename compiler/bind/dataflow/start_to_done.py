@@ -12,12 +12,9 @@ from compiler.bind.dataflow.reorder import firing_ticks
 from compiler.bind.dataflow.running import StreamPlace
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
 from hw.dataflow.kernel import STREAM_WORDS
-from hw.dataflow.transfers import BUS_BITS
 from hw.main_memory import MainMemory
 
 __all__ = ["firing_steps", "start_to_done"]
-
-_BUS = BUS_BITS // 8
 
 _TIMING = EngineTiming(first_step=3, first_job=3, asked=3, arrival=7, departure=6, end=2)
 
@@ -29,12 +26,12 @@ def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[Stre
                   sizes: tuple[int, ...], jump: Jump | None = None) -> int:
     """Clock cycles from the start bit to done; with `jump`, of a run in which a loop ends early. `places`: input and
     output streams, as they lie in memory; `sizes`: the values of the run-time sizes."""
-    saved = jump.saved if jump else 0
+    saved, bus = jump.saved if jump else 0, memory.port_bits // 8
     sides = [[place for place in side if place.words] for side in places]
-    chunks = [sum(_rows(place).chunks(_BUS) for place in side) for side in sides]
+    chunks = [sum(_rows(place).chunks(bus) for place in side) for side in sides]
     if sum(chunks) > MOST_CHUNKS:
         return max(plan.total_ticks(sizes) - saved, _NEXT_CHUNK * max(chunks))
-    inputs, outputs = ([StreamTimeline(_rows(place), firing_steps(plan, place.node, sizes, jump), _BUS, STREAM_WORDS)
+    inputs, outputs = ([StreamTimeline(_rows(place), firing_steps(plan, place.node, sizes, jump), bus, STREAM_WORDS)
                         for place in side] for side in sides)
     return follow_streams(inputs, outputs, memory, _TIMING)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compiler.attempts import attempt
 from compiler.bind.dataflow.design import DataflowDesign
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
 from compiler.bind.dataflow.runtime_sizes import compile_sizes
@@ -32,6 +33,7 @@ def compile_program(program: Program, options: Options) -> DataflowDesign:
     `DataflowError`."""
     start = time.perf_counter()
     verify(program)
+    _check_elements(program, options.bus_bits)
     changed = apply_script(program, options.transform)
     if changed.memories:
         verify(changed)
@@ -42,6 +44,14 @@ def compile_program(program: Program, options: Options) -> DataflowDesign:
         plan = plan.with_exit()
     stated = changed if "reassociate(" in f"{options.transform} {plan.choices.get('sums')}" else None
     return DataflowDesign(program, options, plan, time.perf_counter() - start, stated=stated)
+
+
+def _check_elements(program: Program, bus_bits: int) -> None:
+    """Raise `DataflowError` for elements that are wider than the memory port."""
+    for array in (*program.inputs, *program.outputs):
+        if array.type.width > bus_bits:
+            raise DataflowError(f"array '{array.name}' has elements of {array.type.width} bits, which no port of "
+                                f"bus_bits={bus_bits} moves at once: take 64")
 
 
 def _in_partial_sums(program: Program, options: Options, plan: Plan) -> tuple[Program, Plan]:

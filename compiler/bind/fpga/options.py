@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.memory_options import MemoryOptions
-from hw.pipeline.system import BUSES
+from hw.dma.chunks import BUSES
 
 __all__ = ["Options"]
 
