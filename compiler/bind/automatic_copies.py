@@ -39,6 +39,7 @@ class _Candidate:
         unrolled = f", {' and '.join(self.whole)} unrolled" if self.whole else ""
         return f"{self.count} {'blocks' if self.blocks else 'iterations'} side by side{unrolled}"
 
+
 _Timed: TypeAlias = tuple[Design, float]
 """A design, and the processor's seconds of compiling it."""
 
