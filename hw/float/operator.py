@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import cache
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.float.add import add, subtract
 from hw.float.compare import absolute, compared, negate, smaller_or_larger
@@ -18,8 +16,7 @@ from hw.float.functions import cosine_of, exponential_of, logarithm_of, sine_of
 from hw.float.multiply import multiply, multiply_add
 from hw.float.spec import FloatError, FloatSpec
 from hw.lib.placement import place_registers
-from hw.lib.steps import Delayed, Steps
-from hw.lib.taps import Taps
+from hw.lib.steps import Delayed, SteppedOperator, Steps
 
 __all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "operand_names", "result_width", "step_delays"]
 
@@ -75,23 +72,14 @@ def result_width(spec: FloatSpec) -> int:
     return 1 if spec.op in _COMPARISONS else (spec.to or spec.form).width
 
 
-class FloatOperator(wiring.Component):
+class FloatOperator(SteppedOperator):
     """One operator. ``a``, ``b``, ``c``, as many as the operation takes, and the result ``o`` ``spec.latency`` cycles
     with `en` later; a bit for comparisons."""
 
     def __init__(self, spec: FloatSpec):
         self.spec = spec
-        self._names = operand_names(spec)
-        super().__init__({"en": In(1), **{name: In(spec.form.width) for name in self._names},
-                          "o": Out(result_width(spec))})
+        super().__init__(dict.fromkeys(operand_names(spec), spec.form.width), result_width(spec), "float")
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        taps = Taps(m, self.en)
-        operands = [getattr(self, name) for name in self._names]
-
-        def delayed(value: Value, cycles: int) -> Value:
-            return taps.delayed(value, cycles, "float", reset_less=True)
-
-        m.d.comb += self.o.eq(build_float(m, delayed, self.spec, operands))
-        return m
+    def build(self, m: Module, delayed: Delayed, operands: Sequence[Value]) -> Value:
+        """See `SteppedOperator`."""
+        return build_float(m, delayed, self.spec, operands)

@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from amaranth.hdl import Module, Shape, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from hw.delays import operator_delays
 from hw.integer.divide import quotient, remainder, square_root
 from hw.lib.placement import least_registers, place_registers
-from hw.lib.steps import Delayed, Steps
-from hw.lib.taps import Taps
+from hw.lib.steps import Delayed, SteppedOperator, Steps
 
 __all__ = ["INTEGER_OPERATIONS", "IntegerOperator", "build_integer", "integer_delays", "integer_latency"]
 
@@ -47,23 +44,14 @@ def integer_latency(op: str, shapes: Sequence[Shape], clock_mhz: int) -> int:
     return least_registers(integer_delays(op, tuple(shapes)), operator_delays().room(clock_mhz))
 
 
-class IntegerOperator(wiring.Component):
+class IntegerOperator(SteppedOperator):
     """One operation. ``a`` and ``b``, as many as it takes, of these shapes, and the result ``o``, of shape `result`,
     `latency` cycles with `en` later."""
 
     def __init__(self, op: str, shapes: Sequence[Shape], result: Shape, latency: int):
         self._op, self._latency = op, latency
-        self._names = "ab"[: len(shapes)]
-        super().__init__({"en": In(1), **{name: In(shape) for name, shape in zip(self._names, shapes, strict=True)},
-                          "o": Out(result)})
+        super().__init__(dict(zip("ab", shapes, strict=False)), result, _NAME)
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        taps = Taps(m, self.en)
-
-        def delayed(value: Value, cycles: int) -> Value:
-            return taps.delayed(value, cycles, _NAME, reset_less=True)
-
-        operands = [getattr(self, name) for name in self._names]
-        m.d.comb += self.o.eq(build_integer(m, delayed, self._op, operands, self._latency))
-        return m
+    def build(self, m: Module, delayed: Delayed, operands: Sequence[Value]) -> Value:
+        """See `SteppedOperator`."""
+        return build_integer(m, delayed, self._op, operands, self._latency)

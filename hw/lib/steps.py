@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Shape, ShapeLike, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from hw.delays import operator_delays
+from hw.lib.taps import Taps
 
-__all__ = ["Delayed", "Steps"]
+__all__ = ["Delayed", "SteppedOperator", "Steps"]
 
 Delayed = Callable[[Value, int], Value]
 """A value so many cycles later."""
@@ -98,3 +103,23 @@ class Steps:
         half = len(value) // 2
         (low, some_low), (high, some) = self._counted(value[:half]), self._counted(value[half:])
         return self.wire(Cat(Mux(some, high, low), ~some)), self.wire(some | some_low)
+
+
+class SteppedOperator(wiring.Component):
+    """One operator between ports: `operands` of these shapes, and the result ``o``, `latency` cycles with `en` later,
+    as `build` says. Its registers are called `name`."""
+
+    def __init__(self, operands: Mapping[str, ShapeLike], result: ShapeLike, name: str):
+        self._operands, self._name = tuple(operands), name
+        super().__init__({"en": In(1), **{operand: In(shape) for operand, shape in operands.items()},
+                          "o": Out(result)})
+
+    @abstractmethod
+    def build(self, m: Module, delayed: Delayed, operands: Sequence[Value]) -> Value:
+        """The result in `m`, of `operands` of some cycles before."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        delayed = partial(Taps(m, self.en).delayed, name=self._name, reset_less=True)
+        m.d.comb += self.o.eq(self.build(m, delayed, [getattr(self, name) for name in self._operands]))
+        return m

@@ -14,6 +14,7 @@ from hw.dataflow.operators import applied
 from hw.float import FloatOperator
 from hw.integer import INTEGER_OPERATIONS, IntegerOperator
 from hw.lib.addressed_memory import AddressedMemory
+from hw.lib.steps import SteppedOperator
 from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
@@ -168,9 +169,12 @@ class Pipeline(wiring.Component):
         if cell.op == "table":
             return self._table(m, number, cell)
         if is_floating(cell.op, (cell.word, *cell.words)):
-            return self._shaped(m, number, self._float(m, number, cell))
+            float_operator = FloatOperator(float_spec(cell.op, cell.words, cell.word, cell.latency))
+            return self._stepped(m, number, cell, f"float{number}", float_operator)
         if cell.op in INTEGER_OPERATIONS:
-            return self._shaped(m, number, self._integer(m, number, cell))
+            shapes = [self._tap(m, tap).shape() for tap in cell.operands]
+            operator = IntegerOperator(cell.op, shapes, cell.word.shape, cell.latency)
+            return self._stepped(m, number, cell, f"integer{number}", operator)
         early = int(cell.latency > 1)
         values = [self._tap(m, tap, early) for tap in cell.operands]
         result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
@@ -179,23 +183,13 @@ class Pipeline(wiring.Component):
             value = self._late(m, value, number, f"_stage_{stage + 1}")
         return value
 
-    def _float(self, m: Module, number: int, cell: OperatorCell) -> Value:
-        """A floating-point operator, with its registers."""
-        operator = FloatOperator(float_spec(cell.op, cell.words, cell.word, cell.latency))
-        m.submodules[f"float{number}"] = operator
+    def _stepped(self, m: Module, number: int, cell: OperatorCell, name: str, operator: SteppedOperator) -> Value:
+        """An operator with registers of its own."""
+        m.submodules[name] = operator
         m.d.comb += operator.en.eq(self.en)
-        for name, tap in zip("abc", cell.operands, strict=False):
-            m.d.comb += getattr(operator, name).eq(self._tap(m, tap))
-        return operator.o
-
-    def _integer(self, m: Module, number: int, cell: OperatorCell) -> Value:
-        """An operation of many steps on integers, with its registers."""
-        values = [self._tap(m, tap) for tap in cell.operands]
-        operator = IntegerOperator(cell.op, [value.shape() for value in values], cell.word.shape, cell.latency)
-        m.submodules[f"integer{number}"] = operator
-        m.d.comb += [operator.en.eq(self.en), *(getattr(operator, name).eq(value)
-                                                for name, value in zip("ab", values, strict=False))]
-        return operator.o
+        for port, tap in zip("abc", cell.operands, strict=False):
+            m.d.comb += getattr(operator, port).eq(self._tap(m, tap))
+        return self._shaped(m, number, operator.o)
 
     def _table(self, m: Module, number: int, cell: OperatorCell) -> Value:
         """A read-only memory with its register and one behind it."""
