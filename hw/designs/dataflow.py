@@ -8,7 +8,7 @@ from typing import Any
 from hw.dataflow.registers import dataflow_registers
 from hw.dataflow.spec import KernelPorts, SizeSpec, StreamSpec, Word
 from hw.dataflow.system import SYSTEM_MODULE
-from hw.designs.directory import DesignError, DesignImage, read_text
+from hw.designs.directory import DesignError, DesignImage, bus_width, read_text
 from hw.designs.system import SystemDesign
 from hw.dma.chunks import BUSES
 
@@ -21,7 +21,7 @@ DATAFLOW_SOURCE = f"rtl/{SYSTEM_MODULE}.v"
 """Where the Verilog is in the directory."""
 
 
-def dataflow_parameters(ports: KernelPorts, bus_bits: int = 64) -> dict[str, Any]:
+def dataflow_parameters(ports: KernelPorts, bus_bits: int) -> dict[str, Any]:
     """What `DesignImage.parameters` says about a kernel: that it is one, its run-time sizes, streams, traps and the
     width of its bus."""
     streams = {side: [[s.name, s.word.width, s.word.signed, s.words] for s in getattr(ports, side)]
@@ -34,12 +34,9 @@ def dataflow_design(image: DesignImage, directory: Path) -> SystemDesign:
     """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
     ports = KernelPorts(tuple(SizeSpec(*entry) for entry in _entries(image, "sizes", (str, int, int))),
                         _streams(image, "inputs"), _streams(image, "outputs"), image.parameters.get("traps") is True)
-    width = image.parameters.get("bus_bits")
-    if width not in BUSES:
-        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, BUSES))}")
     text = read_text(directory / DATAFLOW_SOURCE)
     return SystemDesign(image, dataflow_registers(ports), SYSTEM_MODULE, {f"{SYSTEM_MODULE}.v": text},
-                        data_width=width)
+                        data_width=bus_width(image, BUSES))
 
 
 def _streams(image: DesignImage, side: str) -> tuple[StreamSpec, ...]:

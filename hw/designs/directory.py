@@ -37,7 +37,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ from typing import Any
 from hw.errors import SluiceError
 from hw.files import locked_folder, remove_file, write_atomic
 
-__all__ = ["MANIFEST", "DesignError", "DesignImage", "OutputRegion", "crc32", "read_design", "read_text",
+__all__ = ["MANIFEST", "DesignError", "DesignImage", "OutputRegion", "bus_width", "crc32", "read_design", "read_text",
            "write_design"]
 
 FORMAT = "sluice-design"
@@ -287,6 +287,15 @@ def read_text(path: Path) -> str:
         raise DesignError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DesignError(f"{path}: not a text file") from error
+
+
+def bus_width(image: DesignImage, widths: Sequence[int]) -> int:
+    """The width of a system's memory bus that the parameters say. Raises `DesignError` for one that is not among
+    `widths`."""
+    width: Any = image.parameters.get("bus_bits")
+    if width not in widths:
+        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, widths))}")
+    return width
 
 
 def _parse_json(path: Path) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hw.designs.directory import DesignError, DesignImage, read_text
+from hw.designs.directory import DesignError, DesignImage, bus_width, read_text
 from hw.designs.system import SystemDesign
 from hw.dma.registers import Register, RegisterMap
 from hw.systolic.registers import FIXED_REGISTERS
@@ -29,9 +29,7 @@ def systolic_parameters(registers: RegisterMap, bus_bits: int, sources: Mapping[
 
 def systolic_design(image: DesignImage, directory: Path) -> SystemDesign:
     """The system that `image`, which was read from `directory`, is for. Raises `DesignError`."""
-    width, names = image.parameters.get("bus_bits"), image.parameters.get("sources")
-    if width not in BUSES:
-        raise DesignError(f"parameters: bus_bits is {width!r}, must be one of {', '.join(map(str, BUSES))}")
+    width, names = bus_width(image, BUSES), image.parameters.get("sources")
     if not isinstance(names, list) or not all(isinstance(n, str) and "/" not in n for n in names):
         raise DesignError("parameters: sources must be a list of file names")
     sources = {name: read_text(directory / "rtl" / name) for name in names}
