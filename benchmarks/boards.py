@@ -197,8 +197,7 @@ def board_table() -> str:
 @reports_errors
 def main() -> None:
     """Measure and write."""
-    measurement = Measurement("boards", "boards", "board", BOARDS)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
+    Measurement("boards", "boards", "board", BOARDS).command(__doc__, measure)
 
 
 if __name__ == "__main__":

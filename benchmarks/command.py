@@ -79,6 +79,11 @@ class Measurement:
             print(name, found[name], flush=True)
             self.write(options.output, found, head)
 
+    def command(self, description: str | None, measure: Callable[[str], Any],
+                head: Mapping[str, Any] | None = None) -> None:
+        """The whole command, without options of its own."""
+        self.run(self.parse(self.parser(description)), measure, head or {})
+
     def run_with_area(self, description: str | None, measure: Callable[[str], Any],
                       measure_area: Callable[[str], Any]) -> None:
         """The whole command: figures by `measure`, or with ``--area`` by `measure_area`, which are under the key

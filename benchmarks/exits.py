@@ -94,8 +94,7 @@ def _measured(name: str, design: Design, case: _Case) -> dict[str, Any]:
 @reports_errors
 def main() -> None:
     """Measure and write."""
-    measurement = Measurement("exits", "programs", "program", PROGRAMS)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
+    Measurement("exits", "programs", "program", PROGRAMS).command(__doc__, measure)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def float_function_table() -> str:
 def main() -> None:
     """Measure and write."""
     measurement = Measurement("float_functions", "functions", "function", _NAMES)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), _measured, {"precision of MPFR": _PRECISION})
+    measurement.command(__doc__, _measured, {"precision of MPFR": _PRECISION})
 
 
 if __name__ == "__main__":

@@ -122,8 +122,7 @@ def measure(table: str) -> dict[str, Any]:
 @reports_errors
 def main() -> None:
     """Count what is asked for and write the results."""
-    measurement = Measurement("sac_loops", "tables", "table", TABLES)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
+    Measurement("sac_loops", "tables", "table", TABLES).command(__doc__, measure)
 
 
 if __name__ == "__main__":

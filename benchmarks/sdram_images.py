@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from compiler.ir.interpret import interpret
 from compiler.ir.program import Array, Program
 from hw.errors import SluiceError
 from hw.pipeline.system import SYSTEM_MODULE
-from hw.sdram.chip import CHIPS, SdramChip
+from hw.sdram.chip import CHIPS
 from hw.sdram.emitted import emit_sdram
 from hw.sdram.memory import SdramMemory
 from hw.sim.ports import module_ports
@@ -42,6 +42,8 @@ __all__ = ["IMAGES", "image_table", "main", "measure"]
 _MHZ = 50.0
 _BENCH_PERIOD_NS = 10.0
 """Of the clock that a design is simulated with; the chip's times get as much shorter."""
+_HOLD_NS = 2.5
+"""How long after a clock edge what was read before is still on the lines."""
 _STARTUP_NS = 2_000.0
 _PATIENCE = 8
 _READS = 8
@@ -49,6 +51,9 @@ _READS = 8
 _APPS = Path(__file__).parents[1] / "apps"
 _MODEL = Path(__file__).parents[1] / "tb" / "sdr_sdram.v"
 _TOP = "sdram_image"
+_BOARDS_CHIP = CHIPS["IS42S16160G"]
+_CHIP = replace(_BOARDS_CHIP, times=replace(_BOARDS_CHIP.times, startup=_STARTUP_NS))
+"""The board's, after its start-up."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,6 @@ IMAGES: Mapping[str, _Image] = {
 }
 
 
-def _chip() -> SdramChip:
-    """The board's, after its start-up."""
-    chip = CHIPS["IS42S16160G"]
-    return replace(chip, times=replace(chip.times, startup=_STARTUP_NS))
-
-
 def measure(name: str) -> dict[str, Any]:
     """Cycles of a picture. Raises `SluiceError` for a result that is not the interpreter's."""
     image = IMAGES[name]
@@ -84,7 +83,7 @@ def measure(name: str) -> dict[str, Any]:
             raise SluiceError(f"{name}: output {output} differs from the interpreter's")
     arrays = {"bytes in": program.inputs, "bytes out": program.outputs}
     sizes = {key: sum(map(_bytes, found)) for key, found in arrays.items()}
-    words = sum(sizes.values()) * 8 // _chip().data_bits
+    words = sum(sizes.values()) * 8 // _CHIP.data_bits
     return {"size": image.size, "mhz": _MHZ, **sizes, "start to done": wall_cycles, "bound": words,
             "ratio": round(wall_cycles / words, 3), "pictures per second": round(_MHZ * 1e6 / wall_cycles, 1)}
 
@@ -99,8 +98,9 @@ def _run(design: Any, inputs: Mapping[str, np.ndarray], folder: Path) -> tuple[i
     before, after = folder / "before.hex", folder / "after.hex"
     job: Job = executable.job(inputs, "verilator", seed=1, stall=None)
     _fill(before, job)
-    words = 1 << (job.memory_bytes * 8 // _chip().data_bits - 1).bit_length()
-    sources = {**executable.sources, "sdram_system.v": emit_sdram(_memory(), "sdram_system"),
+    words = 1 << (job.memory_bytes * 8 // _CHIP.data_bits - 1).bit_length()
+    memory = SdramMemory(_CHIP, _CHIP.cycles(_MHZ * 1e6))
+    sources = {**executable.sources, "sdram_system.v": emit_sdram(memory, "sdram_system"),
                "sdr_sdram.v": _MODEL.read_text(), f"{_TOP}.v": _top(executable.sources, before, after, words)}
     run = run_job(replace(job, sources=sources, top=_TOP, memory_bytes=4096, loads=(), dumps=(), fast=True,
                           reads=list(job.reads) * _READS, expected_cycles=None,
@@ -120,20 +120,14 @@ def _fill(path: Path, job: Job) -> None:
     path.write_text("\n".join(f"{word:04x}" for word in np.frombuffer(content, "<u2")))
 
 
-def _memory() -> SdramMemory:
-    return SdramMemory(_chip(), _chip().cycles(_MHZ * 1e6))
-
-
 def _top(sources: Mapping[str, str], before: Path, after: Path, words: int) -> str:
     """A system with its control port, SDRAM and the chip, whose words come from a file and go into another."""
     ports = module_ports(sources.values(), SYSTEM_MODULE) or ()
     control = [port for port in ports if not port.name.startswith("m_axi_")]
     memory = [port for port in ports if port.name.startswith("m_axi_")]
     scale = _BENCH_PERIOD_NS * _MHZ
-    times = {"T_STARTUP": _chip().times.startup, "T_REFRESH": _chip().times.refresh} | {
-        f"T_{name.upper()}": getattr(_chip().times, name)
-        for name in ("rcd", "rp", "ras", "rc", "rrd", "wr", "rfc", "mrd", "ck", "ac")} | {"T_OH": 2.5}
-    given = ", ".join(f".{name}({round(time * scale)})" for name, time in times.items())
+    times = asdict(_CHIP.times) | {"oh": _HOLD_NS}
+    given = ", ".join(f".T_{name.upper()}({round(time * scale)})" for name, time in times.items())
     pins = ("cke", "cs", "ras", "cas", "we", "ba", "a", "dqm", "dq_o", "dq_enable")
     return "\n".join([
         "`timescale 1ns / 1ps", f"module {_TOP} (",
@@ -169,8 +163,7 @@ def image_table() -> str:
 @reports_errors
 def main() -> None:
     """Measure and write."""
-    measurement = Measurement("sdram_images", "images", "image", IMAGES)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
+    Measurement("sdram_images", "images", "image", IMAGES).command(__doc__, measure)
 
 
 if __name__ == "__main__":

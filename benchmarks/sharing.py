@@ -86,8 +86,7 @@ def _simulated(design: CgraDesign, program: Program, simulator: str) -> int:
 @reports_errors
 def main() -> None:
     """Measure what is asked for and write the results."""
-    measurement = Measurement("sharing", "cases", "case", CASES)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), lambda name: measure(CASES[name]), {})
+    Measurement("sharing", "cases", "case", CASES).command(__doc__, lambda name: measure(CASES[name]))
 
 
 if __name__ == "__main__":

@@ -80,8 +80,7 @@ def measure(app: str) -> dict[str, Any]:
 @reports_errors
 def main() -> None:
     """Measure what is asked for and write the results."""
-    measurement = Measurement("storage", "stencils", "application", STENCILS)
-    measurement.run(measurement.parse(measurement.parser(__doc__)), measure, {})
+    Measurement("storage", "stencils", "application", STENCILS).command(__doc__, measure)
 
 
 if __name__ == "__main__":
