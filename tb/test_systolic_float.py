@@ -16,6 +16,7 @@ from compiler.bind.registry import compile_program
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.layout import result_places
+from compiler.bind.systolic.text import parse_plan, print_plan
 from compiler.bind.systolic.tuner.budget import TunerError, parse_budget
 from compiler.bind.systolic.tuner.record import Record
 from compiler.bind.systolic.tuner.search import Search
@@ -119,7 +120,7 @@ def right(design: SystolicDesign, simulator: str, seed: int = 1, stall: float = 
     """The inputs of a run that is bit-exact and, without stalls, as long as predicted."""
     inputs = special_inputs(design.program, seed)
     run = design.simulate(inputs, simulator, seed=seed, stall=StallProfile.uniform(stall) if stall else None)
-    for name, values in interpret(design.program, inputs).items():
+    for name, values in interpret(design.reference, inputs).items():
         assert same(run.outputs[name], values), name
     if not stall:
         assert abs(design.predicted_start_to_done - run.cycles) <= 0.05 * run.cycles
@@ -174,6 +175,67 @@ def test_drivers_lay_them_out(tmp_path: Path) -> None:
     assert (found[[0, 3]] == np.float32(0.3)).all() and (found[:, 4] == np.float32(0.3)).all()
 
 
+def reassociated(program: Program, **options: object) -> SystolicDesign:
+    design = compiled(program, reassociate=True, **options)
+    assert design.reference is not program
+    return design
+
+
+def in_any_order(design: SystolicDesign, simulator: str, seed: int = 1) -> None:
+    """Without stalls and with them, bit for bit what the design states; where no sum rounds, what the program says."""
+    for stall in (0.0, 0.3):
+        right(design, simulator, seed, stall)
+    small = {name: np.round(values * 3) for name, values in random_inputs(design.program, seed).items()}
+    for name, values in interpret(design.program, small).items():
+        assert same(interpret(design.reference, small)[name], values)
+
+
+def test_lanes_and_space_loops_add_in_the_order_that_the_design_states() -> None:
+    """Three lanes, then two columns, then steps; -0 where k, of 7 iterations, ends."""
+    design = reassociated(product(2, 3, 7), space="j,k", array="2x2", simd="k:3", time="i:2,k:1",
+                          latency="add:3,mul:2")
+    assert design.arrays == (("i",), ("j",), ("k",), ("i", "j"), ("i", "k"), ("j", "k"))
+    in_any_order(design, "icarus")
+    in_any_order(design, "verilator")
+    inputs = random_inputs(design.program, 5)
+    terms = [inputs["A"][:, k, None] * inputs["B"][k] for k in range(7)] + [np.full((2, 3), -0.0, np.float32)] * 5
+    trees = [(terms[k] + terms[k + 1]) + terms[k + 2] for k in range(0, 12, 3)]
+    wanted = ((np.float32(0) + trees[0]) + trees[1]) + (trees[2] + trees[3])
+    assert same(interpret(design.reference, inputs)["C"], wanted)
+
+
+BOTH = """for (int i = 0; i < 3; i++) {
+    {t} sum = D[i];
+    for (int k = 0; k < 4; k++)
+      for (int l = 0; l < 3; l++) sum += A[i][k][l] * B[k][l];
+    C[i] = sum;
+  }"""
+
+
+def both(kind: str) -> Program:
+    head = "const {t} A[3][4][3], const {t} B[4][3], const {t} D[3], {t} C[3]"
+    return scop(BOTH.replace("{t}", kind), head.replace("{t}", kind))
+
+
+@pytest.mark.parametrize(("program", "options"), [
+    (both("float"), {"space": "k,l", "array": "2x2", "simd": "off", "latency": "add:2,mul:2"}),
+    (both("__bf16"), {"space": "k,l", "array": "2x2", "time": "i:3", "latency": "add:5,mul:2"}),
+    (both("_Float16"), {"space": "k", "array": "3", "simd": "l:3", "latency": "add:1,mul:1"}),
+    (convolution(), {"space": "i,w", "array": "2x2", "simd": "q:2"}),
+], ids=("both axes", "bfloat16", "float16", "convolution"))
+def test_sums_over_the_array(program: Program, options: dict[str, str]) -> None:
+    """Rows, then columns; sums begin with an element; formats; functions of finished sums."""
+    in_any_order(reassociated(program, **options), "icarus", seed=3)
+
+
+def test_sums_that_keep_their_order_state_none() -> None:
+    design = compiled(product(4, 4, 4), space="i,j", array="2x2", simd="off", reassociate=True)
+    assert design.reference is design.program
+    free = compiled(convolution(), space="o,w", array="2x2", time="p:2,q:1", simd="off", reassociate=True)
+    assert free.reference is not free.program
+    assert parse_plan(print_plan(free.plan)).spec == free.plan.spec
+
+
 def test_tiles_are_chosen_in_which_no_step_waits() -> None:
     """As many outputs in turn as the adder takes cycles, where the program has them."""
     design = compiled(product(16, 16, 8))
@@ -183,12 +245,14 @@ def test_tiles_are_chosen_in_which_no_step_waits() -> None:
 
 @pytest.mark.parametrize(("program", "options", "message"), [
     (product(4, 4, 4), {"space": "i,k"}, "statement 'S1' (scop.c:8): 'k' as a space loop would add floating-point "
-     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off"),
+     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off, or any with "
+     "reassociate=True"),
     (product(4, 4, 4), {"simd": "k:2"}, "statement 'S1' (scop.c:8): 'k' as a loop in lanes would add floating-point "
-     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off"),
+     "numbers in another order than the program, which rounds otherwise; legal are i, j, or simd=off, or any with "
+     "reassociate=True"),
     (convolution(), {"time": "p:2,q:1"}, "statement 'S1' (scop.c:10): these tiles and this order would add "
      "floating-point numbers in another order than the program, which rounds otherwise; keep i, p, q in this order, "
-     "and cut only the first of them that has several steps into tiles"),
+     "and cut only the first of them that has several steps into tiles, or let sums change with reassociate=True"),
 ])
 def test_other_orders_of_terms_are_refused(program: Program, options: dict[str, str], message: str) -> None:
     with pytest.raises(MappingError) as error:

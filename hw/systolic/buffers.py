@@ -10,8 +10,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.word_queue import BlockQueue
+from hw.lib.taps import Taps
 
-__all__ = ["LUT_RAM_WORDS", "Queue", "StepQueue", "SumQueue"]
+__all__ = ["LUT_RAM_WORDS", "LateQueue", "Queue", "StepQueue", "SumQueue", "step_queue"]
 
 LUT_RAM_WORDS = 64
 """Memories up to this depth are read in the same cycle, as LUT RAM is; deeper ones a cycle later, as block RAM is."""
@@ -58,23 +59,65 @@ class StepQueue(wiring.Component):
         return m
 
 
+class LateQueue(wiring.Component):
+    """Steps between neighbours that arrive `delay` cycles later than through a `StepQueue`, in whose place it stands;
+    with as many places more, so that still nobody waits. `i.ready` is a register, which knows of what has been taken a
+    cycle later.
+
+    Ports: `i`, `o` (streams of `shape`).
+    """
+
+    def __init__(self, shape: Any, delay: int):
+        self._delay, self._places = delay, _places(delay)
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=Value.cast(self.i.payload).shape(), depth=self._places, init=[])
+        writer, reader = memory.write_port(), memory.read_port(domain="comb")
+        taken, there = (Signal(range(self._places + 1), name=name) for name in ("taken", "there"))
+        push, pop, ready, several = Signal(), Signal(), Signal(init=1), Signal()
+        come = Taps(m, Value.cast(1)).delayed(push, self._delay, "come")
+        m.d.comb += [
+            push.eq(self.i.valid & ready), pop.eq(self.o.valid & self.o.ready), self.i.ready.eq(ready),
+            writer.en.eq(push), writer.data.eq(self.i.payload), Value.cast(self.o.payload).eq(reader.data),
+            several.eq(there > 1),
+        ]
+        m.d.sync += [
+            writer.addr.eq(writer.addr + push), reader.addr.eq(reader.addr + pop),
+            taken.eq(taken + push - pop), ready.eq(taken + push < self._places),
+            there.eq(there + come - pop), self.o.valid.eq(come | several | (self.o.valid & ~self.o.ready)),
+        ]
+        return m
+
+
+def step_queue(shape: Any, delay: int) -> StepQueue | LateQueue:
+    """The queue between neighbours that are `delay` cycles farther apart than one."""
+    return LateQueue(shape, delay) if delay else StepQueue(shape)
+
+
+def _places(delay: int) -> int:
+    """Places of a queue whose words arrive `delay` cycles late: a power of two."""
+    return 1 << (_STEPS + delay - 1).bit_length()
+
+
 class SumQueue(wiring.Component):
     """Partial results between a PE and its neighbour; words come and go without asking.
 
-    The neighbour takes a word for each step in which it follows, and it is never more than the four steps behind that
-    wait in the `StepQueue` between them, so there is always room and always a word (`push` and `data`, `pop` and
-    `head`).
+    The neighbour takes a word for each step in which it follows, and it is never more than the steps behind that wait
+    in the `step_queue` with the same `delay` between them, so there is always room and always a word (`push` and
+    `data`, `pop` and `head`).
     """
 
-    def __init__(self, bits: int):
-        self._bits = bits
+    def __init__(self, bits: int, delay: int = 0):
+        self._bits, self._depth = bits, 2 * _places(delay)
         super().__init__({"push": In(1), "data": In(bits), "pop": In(1), "head": Out(bits)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # There are more places than are ever taken, so the next one is free and is written in every cycle: no handshake
         # has to reach the memory.
-        m.submodules.memory = memory = Memory(shape=self._bits, depth=2 * _STEPS, init=[])
+        m.submodules.memory = memory = Memory(shape=self._bits, depth=self._depth, init=[])
         writer, reader = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += [writer.en.eq(1), writer.data.eq(self.data), self.head.eq(reader.data)]
         m.d.sync += [writer.addr.eq(writer.addr + self.push), reader.addr.eq(reader.addr + self.pop)]

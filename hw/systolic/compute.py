@@ -37,6 +37,11 @@ class Compute:
         return 0 if self._spec.result.vector else (self._spec.lanes - 1).bit_length()
 
     @property
+    def tree(self) -> int:
+        """Cycles of the tree: of each of its levels those of the operation that combines, at least one."""
+        return self.levels * max(1, self._spec.result.latency)
+
+    @property
     def reading(self) -> int:
         """Cycles from the step's start until the words of all operands are there."""
         interior = [o for o in self._spec.operands if o.direction == INTERIOR]
@@ -46,7 +51,7 @@ class Compute:
     def latency(self) -> int:
         """Reading, then the body, then the tree; with initial values for accumulators a cycle more than reading."""
         early = any(o.initial for o in self._spec.operands) and self._spec.result.space == "none"
-        return max(2, self.reading + max(self.body[-1].done + self.levels, int(early)))
+        return max(2, self.reading + max(self.body[-1].done + self.tree, int(early)))
 
     @property
     def completion(self) -> int:
@@ -69,7 +74,7 @@ class Compute:
             value = Cat(_resized(m, value, spec.result.word, f"value{k}") for k, value in enumerate(lanes))
         else:
             value = _resized(m, self._tree(m, taps, lanes), spec.result.word, "value")
-        return taps.delayed(value, self.latency - self.reading - body[-1].done - self.levels, "late")
+        return taps.delayed(value, self.latency - self.reading - body[-1].done - self.tree, "late")
 
     def _guarded(self, m: Module, taps: Taps, value: Value, left: Sequence[Value], lane: int) -> Value:
         """What changes nothing in place of the value of a lane beyond a bound."""
@@ -87,7 +92,7 @@ class Compute:
     def lane_word(self, level: int) -> Word:
         """The word of a lane after `level` levels of the tree: sums are as narrow as they can be."""
         body, result = self.body[-1].word, self._spec.result
-        narrow = result.combine == "add" and body.width + level <= result.word.width
+        narrow = result.combine == "add" and not result.word.exponent and body.width + level <= result.word.width
         return Word(body.width + level, body.signed) if narrow else result.word
 
     def _tree(self, m: Module, taps: Taps, values: Sequence[Value]) -> Value:
@@ -98,14 +103,15 @@ class Compute:
         return values[0]
 
     def _pair(self, m: Module, taps: Taps, pair: Sequence[Value], level: int, number: int) -> Value:
-        name, word = f"level{level}_{number}", self.lane_word(level)
-        value = pair[0]
+        name, word, cycles = f"level{level}_{number}", self.lane_word(level), self._spec.result.latency
+        value, late = pair[0], max(1, cycles)
         if len(pair) == 2:
             combine = self._spec.result.combine
             assert combine is not None
             a, b = (_resized(m, part, word, f"{name}_{k}") for k, part in enumerate(pair))
-            value = self._format.combine(m, Label(name, self._spec.label.source), combine, word, a, b)
-        return taps.delayed(_resized(m, value, word, f"{name}_sum"), 1, name)
+            value = self._format.combine(m, Label(name, self._spec.label.source), combine, word, a, b, cycles)
+            late -= cycles
+        return taps.delayed(_resized(m, value, word, f"{name}_sum"), late, name)
 
 
 def _resized(m: Module, value: Value, word: Word, name: str) -> Value:

@@ -7,12 +7,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.lib.taps import Taps
-from hw.systolic.accumulator import combine_words, neutral_word
-from hw.systolic.buffers import StepQueue, SumQueue
+from hw.systolic.accumulator import combine_words, neutral_word, start_word
+from hw.systolic.buffers import SumQueue, step_queue
 from hw.systolic.bundles import Bundles, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.pe import partial_result
-from hw.systolic.results import Results
+from hw.systolic.results import Results, rested
 from hw.systolic.spec import ArraySpec
 
 __all__ = ["EdgeAccumulator", "EdgeSum"]
@@ -36,8 +36,9 @@ class EdgeSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.west_steps = west = StepQueue(self._bundles.east)
-        m.submodules.north_steps = north = StepQueue(self._bundles.edge)
+        cycles = self._spec.result.latency
+        m.submodules.west_steps = west = step_queue(self._bundles.east, cycles)
+        m.submodules.north_steps = north = step_queue(self._bundles.edge, cycles)
         connect(m, flipped(self.west), west.i)
         connect(m, flipped(self.north), north.i)
         start, now = Signal(), Signal()
@@ -49,12 +50,13 @@ class EdgeSum(wiring.Component):
         ]
         heads = []
         for name, partial in (("row", self.sum_w), ("above", self.sum_n)):
-            m.submodules[name] = queue = SumQueue(len(partial.data))
+            m.submodules[name] = queue = SumQueue(len(partial.data), cycles)
             m.d.comb += [queue.push.eq(partial.valid), queue.data.eq(partial.data), queue.pop.eq(now)]
             heads.append(queue.head)
         above = Mux(self.head, Const(neutral_word(self._spec), len(heads[1])), heads[1])
         m.d.comb += [
-            self.sum_o.valid.eq(now), self.sum_o.data.eq(combine_words(m, self._spec, "sum", heads[0], above)),
+            self.sum_o.valid.eq(Taps(m, Value.cast(1)).delayed(now, cycles, "summed")),
+            self.sum_o.data.eq(combine_words(m, self._spec, "sum", heads[0], above)),
         ]
         return m
 
@@ -78,19 +80,26 @@ class EdgeAccumulator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         latency = Compute(self._spec).latency
-        m.submodules.steps = steps = StepQueue(self._step)
-        m.submodules.sums = sums = SumQueue(len(self.sum_i.data))
+        cycles = self._spec.result.latency
+        m.submodules.steps = steps = step_queue(self._step, cycles)
+        m.submodules.sums = sums = SumQueue(len(self.sum_i.data), cycles)
         m.submodules.results = results = Results(self._spec, latency)
         connect(m, flipped(self.i), steps.i)
         start = Signal()
         m.d.comb += [
             self.o.p.data.eq(results.o.payload), self.o.p.end.eq(1), self.o.valid.eq(results.o.valid),
             results.o.ready.eq(self.o.ready),
-            start.eq(steps.o.valid & results.ready), steps.o.ready.eq(start), results.start.eq(start),
+            start.eq(steps.o.valid & results.ready & rested(m, self._spec, start)), steps.o.ready.eq(start),
+            results.start.eq(start),
             *(results.control[name].eq(steps.o.p[name]) for name in self._bundles.control),
             sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data),
             sums.pop.eq(Taps(m, Value.cast(1)).delayed(start, latency, "valid")),
-            results.value.eq(sums.head), results.initial.eq(neutral_word(self._spec)),
+            results.value.eq(sums.head), results.initial.eq(self._first()),
             self.completed.eq(results.push),
         ]
         return m
+
+    def _first(self) -> int:
+        """What is combined with a result's first partial result, which begins with initial values if there are some."""
+        initial = any(operand.initial for operand in self._spec.operands)
+        return neutral_word(self._spec) if initial else start_word(self._spec)

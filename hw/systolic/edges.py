@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.systolic.buffers import StepQueue
+from hw.systolic.buffers import step_queue
 from hw.systolic.bundles import Bundles, chain_beat, field
 from hw.systolic.feeder import Feeder, feeder_latency
 from hw.systolic.spec import EAST, INTERIOR, ArraySpec, Direction
@@ -28,6 +28,7 @@ class EdgeFeeder(wiring.Component):
         self._operands = bundles.operands(direction)
         self._token = bundles.west_token if direction == EAST else bundles.north_token
         self._out = bundles.east if direction == EAST else bundles.south
+        self._delay = spec.delay("rows" if direction == EAST else "columns")
         ports = {"token": In(stream.Signature(self._token)), "next": Out(stream.Signature(self._token)),
                  "out": Out(stream.Signature(self._out))}
         for k, operand in self._operands:
@@ -37,7 +38,7 @@ class EdgeFeeder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.steps = steps = StepQueue(self._token)
+        m.submodules.steps = steps = step_queue(self._token, self._delay)
         connect(m, flipped(self.token), steps.i)
         token, go, ready = steps.o, Signal(), Signal()
         # Both edges take as long as the slower one: what is ahead on its way from the sequencer to a PE would have to

@@ -8,14 +8,14 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.lib.taps import Taps
 from hw.systolic.accumulator import combine_words, neutral_word, start_word
-from hw.systolic.buffers import StepQueue, SumQueue
+from hw.systolic.buffers import SumQueue, step_queue
 from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.convert import Widen
 from hw.systolic.drain import Merge
 from hw.systolic.edges import nearer
 from hw.systolic.feeder import Feeder, feeder_latency
-from hw.systolic.results import Results
+from hw.systolic.results import Results, rested
 from hw.systolic.spec import EAST, INTERIOR, ArraySpec
 from hw.technology import technology_of
 
@@ -57,7 +57,7 @@ class ProcessingElement(wiring.Component):
         m = Module()
         start = Signal()
         taps, compute = Taps(m, Value.cast(1)), Compute(self._spec)
-        m.submodules.west_steps = west = StepQueue(self._bundles.east)
+        m.submodules.west_steps = west = step_queue(self._bundles.east, self._spec.delay("columns"))
         connect(m, flipped(self.west), west.i)
         reads = self._operands(m, taps, compute.reading, west.o.p, start)
         left = [west.o.p[f"left_{k}"] for k in range(len(self._spec.guards))]
@@ -76,7 +76,7 @@ class ProcessingElement(wiring.Component):
         self._full: list[Value] = []
         words: list[Value] = []
         if self._bundles.goes_south:
-            m.submodules.north_steps = north = StepQueue(self._bundles.south)
+            m.submodules.north_steps = north = step_queue(self._bundles.south, self._spec.delay("rows"))
             connect(m, flipped(self.north), north.i)
             self._north = north.o
         for k, operand in enumerate(self._spec.operands):
@@ -128,34 +128,24 @@ class ProcessingElement(wiring.Component):
     def _pass_sum(self, m: Module, taps: Taps, compute: Compute, step: data.View, start: Signal, value: Value,
                   initial: Value | None) -> Value:
         """Combine with what comes from the west, in the cycle of the value; the sum goes on to the east."""
-        m.submodules.sums = sums = SumQueue(len(value))
+        cycles = self._spec.result.latency
+        m.submodules.sums = sums = SumQueue(len(value), self._spec.delay("columns"))
         now = taps.delayed(start, compute.latency, "valid")
         head: Value = Const(neutral_word(self._spec), len(value))
         if initial is not None:
             first = taps.delayed(step.first, compute.latency, "first")
             head = Mux(first, taps.delayed(initial, compute.latency - compute.reading, "initial"), head)
         m.d.comb += [
-            sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data), sums.pop.eq(now), self.sum_o.valid.eq(now),
+            sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data), sums.pop.eq(now),
+            self.sum_o.valid.eq(taps.delayed(now, cycles, "summed")),
             self.sum_o.data.eq(combine_words(m, self._spec, "sum", Mux(self.head, head, sums.head), value)),
         ]
         return Const(1)
 
-    def _rested(self, m: Module, start: Signal) -> Value:
-        """Whether the step before is `ArraySpec.interval` cycles ago."""
-        cycles = self._spec.interval
-        wait = Signal(range(cycles))
-        with m.If(start):
-            m.d.sync += wait.eq(cycles - 1)
-        with m.Elif(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        return wait == 0
-
     def _proceed(self, m: Module, west: wiring.PureInterface, start: Signal, room: Value) -> None:
         """A step starts when everything is there; it goes on to the neighbours in the same cycle."""
         able = Signal()
-        here = west.valid & Cat(self._full).all() & room & self.east.ready
-        if self._spec.interval > 1:
-            here &= self._rested(m, start)
+        here = west.valid & Cat(self._full).all() & room & self.east.ready & rested(m, self._spec, start)
         m.d.comb += [
             self.east.valid.eq(start), west.ready.eq(start), nearer(self._spec, self.east.p, west.p, "columns"),
             able.eq(here),

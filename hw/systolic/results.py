@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -12,7 +12,20 @@ from hw.systolic.buffers import Queue
 from hw.systolic.bundles import Bundles, field
 from hw.systolic.spec import ArraySpec
 
-__all__ = ["Results"]
+__all__ = ["Results", "rested"]
+
+
+def rested(m: Module, spec: ArraySpec, start: Signal) -> Value:
+    """Whether the step before, which began with `start`, is `ArraySpec.interval` cycles ago."""
+    cycles = spec.interval
+    if cycles == 1:
+        return Const(1, 1)
+    wait = Signal(range(cycles))
+    with m.If(start):
+        m.d.sync += wait.eq(cycles - 1)
+    with m.Elif(wait != 0):
+        m.d.sync += wait.eq(wait - 1)
+    return wait == 0
 
 
 class Results(wiring.Component):

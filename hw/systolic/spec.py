@@ -135,7 +135,8 @@ class ResultSpec:
     * `double_buffered`: the next tile begins while results leave; else after they have left.
     * `conversion`: what becomes of each result when it is complete; ``read`` k being its k-th extra element.
     * `latency`: cycles of the operation that combines, 0 for one that is ready in its own cycle. Steps wait where they
-      would update an accumulator whose last update is on its way (`ArraySpec.interval`). Only with `space` ``"none"``.
+      would update an accumulator whose last update is on its way (`ArraySpec.interval`), and reach the next PE that a
+      sum goes to as much later (`ArraySpec.delay`).
     """
 
     word: Word
@@ -245,6 +246,22 @@ class ArraySpec:
                 break
             apart *= loop.extent
         return -(-(self.result.latency + 1) // apart)
+
+    def delay(self, axis: Literal["rows", "columns"]) -> int:
+        """Cycles that steps take longer to the next of the rows (or columns), to come there with the sums that are
+        combined along them."""
+        summed = self.result.space == "both" or (axis == "columns" and self.result.space == "columns")
+        return self.result.latency if summed else 0
+
+    @property
+    def skew(self) -> int:
+        """Cycles that sums take longer from the first PE on for the operation that combines them along the axes."""
+        return self.delay("columns") * self.columns + self.delay("rows") * self.rows
+
+    def entry(self, operand: OperandSpec) -> int:
+        """Cycles that words take longer from the operand's feeders to the first PE."""
+        axes: dict[Direction, int] = {EAST: self.delay("columns"), SOUTH: self.delay("rows"), INTERIOR: 0}
+        return axes[operand.direction]
 
     @property
     def step_cycles(self) -> int:
@@ -428,10 +445,7 @@ def _check_result(spec: ArraySpec) -> None:
     for stream in spec.streams[len(spec.operands):]:
         _check_chain(spec, stream, f"extra {stream.name}")
     if result.latency:
-        _require(result.combine is not None and result.space == "none",
-                 "only accumulators in the PEs can combine in several cycles")
-    _require(spec.lanes == 1 or result.vector or not result.word.exponent,
-             "lanes of floating-point numbers would be summed in another order; give every lane results of its own")
+        _require(result.combine is not None, "an assignment does not combine in several cycles")
     turn = result.row_pack
     _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
              f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "

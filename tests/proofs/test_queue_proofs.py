@@ -32,7 +32,7 @@ from hw.fabric.elastic import Relay
 from hw.memtile.buffet import Buffet
 from hw.memtile.spec import MemTileSpec
 from hw.soc.store_queue import StoreQueue
-from hw.systolic.buffers import LutQueue, StepQueue, SumQueue
+from hw.systolic.buffers import LateQueue, LutQueue, StepQueue, SumQueue
 from hw.systolic.buffers import Queue as PlainQueue
 from hw.systolic.recurrence.edges import Buffer as CellBuffer
 from hw.systolic.recurrence.queue import ReservedQueue
@@ -246,7 +246,8 @@ CASES = {
     "reserved queue": Case(ReservedQueue, reserved, ("payload.eq(words.r_data)", "payload.eq(self.i)"), True),
     "words at a cell": Case(CellBuffer, at_a_cell, ("self.i.ready.eq(words.w_rdy)", "self.i.ready.eq(1)")),
     "step queue": Case(StepQueue, streams, ("second.eq(second + 1)", "second.eq(second)")),
-    "sum queue": Case(SumQueue, sums, ("depth=2 * _STEPS", "depth=_STEPS // 2"), True),
+    "late steps": Case(LateQueue, at_a_cell, ("reader.addr + pop", "reader.addr")),
+    "sum queue": Case(SumQueue, sums, ("2 * _places(delay)", "_STEPS // 2"), True),
     "queue of one": Case(PlainQueue, owned(1), ("self.o.valid.eq(0)", "self.o.valid.eq(1)"), True),
     "queue of two": Case(PlainQueue, owned(2), ("fifo.w_en.eq(self.push)", "fifo.w_en.eq(1)"), True),
     "LUT queue": Case(LutQueue, fifo, ("reader.addr + pop", "reader.addr"), True),

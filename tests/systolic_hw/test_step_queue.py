@@ -9,7 +9,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from hw.dma.register_slice import Skid
-from hw.systolic.buffers import Queue, StepQueue
+from hw.systolic.buffers import LateQueue, Queue, StepQueue
 
 
 def taken(queue: Any, offer: float, take: float, cycles: int = 500) -> list[tuple[int, int]]:
@@ -49,6 +49,17 @@ def test_nobody_waits_longer_than_at_a_register_slice(offer: float, take: float)
     assert [word for _, word in found] == list(range(len(found))) and len(found) > 80
     assert all(late <= early for (late, _), (early, _) in zip(found, before, strict=False))
     assert len(found) >= len(before)
+
+
+@pytest.mark.parametrize(("offer", "take"), [(1.0, 1.0), (0.9, 0.2), (0.6, 0.6)])
+@pytest.mark.parametrize("delay", [1, 12])
+def test_late_steps_keep_their_order_and_come_one_per_cycle(delay: int, offer: float, take: float) -> None:
+    """More of them wait than there are cycles of delay; when all places are taken, nothing is overwritten."""
+    found = taken(LateQueue(16, delay), offer, take)
+    assert [word for _, word in found] == list(range(len(found))) and len(found) > 80
+    assert found[0][0] >= delay + 1
+    if offer == take == 1.0:
+        assert [cycle for cycle, _ in found] == list(range(delay + 1, 500))
 
 
 def test_the_way_back_takes_a_cycle() -> None:

@@ -25,7 +25,7 @@ def operators(kernel: Kernel, latency: Mapping[str, int] | None = None) -> tuple
 
 def adder_cycles(kernel: Kernel, latency: Mapping[str, int] | None = None) -> int:
     """Cycles of the operation that accumulates, 0 for integers, whose sums are ready in their own cycle."""
-    return OperatorOptions(latency=latency).ticks("add", floating=True) if kernel.ordered else 0
+    return OperatorOptions(latency=latency).ticks("add", floating=True) if kernel.rounds else 0
 
 
 def conversion(kernel: Kernel, value: Expr, stored: Int | Float, latency: Mapping[str, int] | None = None

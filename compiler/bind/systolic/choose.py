@@ -102,7 +102,7 @@ def _orders(kernel: Kernel) -> list[tuple[str, ...]]:
     """Orders of the loops of a tile that are worth a look. Where sums wait for an adder, independent ones are made in
     turns: loops that they depend on go inside reductions, from the innermost one to all of them."""
     innermost = reductions_innermost(kernel)
-    if not kernel.ordered:
+    if not kernel.rounds:
         return [innermost]
     free = innermost[: len(innermost) - len(kernel.reduction_loops)]
     return [(*free[:k], *kernel.reduction_loops, *free[k:]) for k in range(len(free) + 1)]

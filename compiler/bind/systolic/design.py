@@ -20,6 +20,7 @@ from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.page import report_page
 from compiler.bind.systolic.plan import Plan, legal_spaces, make_plan
 from compiler.bind.systolic.running import Executable
+from compiler.bind.systolic.stated_order import stated_program
 from compiler.bind.systolic.text import print_plan
 from compiler.bind.systolic.timeline import start_to_done
 from compiler.ir.floating import to_words
@@ -60,6 +61,7 @@ class SystolicDesign(Design):
     options: Options
     plan: Plan
     seconds: float
+    stated: Program | None = None
 
     @cached_property
     def executable(self) -> Executable:
@@ -129,7 +131,7 @@ class SystolicDesign(Design):
         spec = self.plan.spec
         found = {"space": ", ".join(choice.space), "array": f"{spec.rows}x{spec.columns}",
                  "loops": "; ".join(map(str, self.plan.splits)), "order": ", ".join(choice.order),
-                 **({"cycles per step": str(spec.interval)} if self.kernel.ordered else {}),
+                 **({"cycles per step": str(spec.interval)} if self.kernel.rounds else {}),
                  "tiles": ", ".join(f"{loop.name}: {count}" for loop, count in
                                     zip(spec.tile_loops, self.plan.tiles, strict=True))}
         found["bound"] = self._bound
@@ -163,7 +165,9 @@ class SystolicDesign(Design):
         """The same hardware for `program`, which differs from this one in its sizes only: loop bounds are registers.
 
         Raises `MappingError` if it differs in more."""
-        return SystolicDesign(program, self.options, self.plan.resized(recognise(program)), self.seconds)
+        kernel = recognise(program, reassociate=self.options.reassociate)
+        plan = self.plan.resized(kernel)
+        return SystolicDesign(program, self.options, plan, self.seconds, stated_program(plan))
 
     def simulate(self, inputs: Mapping[str, np.ndarray], simulator: str = "verilator", *, seed: int = 0,
                  stall: StallProfile | None = None, waves: bool = False, fast: bool = False,
@@ -211,7 +215,7 @@ class SystolicDesign(Design):
             data = check_inputs(self.program, inputs)
             blocks = executable.loads(data)
             output = self.program.array(self.kernel.output)
-            expected = pack_result(self.plan, to_words(output.type, interpret(self.program, data)[output.name]))
+            expected = pack_result(self.plan, to_words(output.type, interpret(self.reference, data)[output.name]))
             checksum = None if expected is None else crc32(expected)
         result = executable.places[-1]
         return DesignImage(

@@ -94,7 +94,8 @@ class Kernel:
     `program`: what was compiled; `analysis`: its dependences without temporaries, `update` the statement in it.
     `rest`: what gives elements of the output that are not computed here, copies and constants (None: there are none).
     `iterations`: those of `update` in the program, if they are no box; the others change nothing. `bounds`: of loops
-    that results depend on, where there are results; what an array computes outside them is none.
+    that results depend on, where there are results; what an array computes outside them is none. `reassociated`: sums
+    of floating-point numbers may be made in another order.
     """
 
     program: Program
@@ -115,6 +116,7 @@ class Kernel:
     iterations: isl.Set | None = field(default=None, compare=False)
     bounds: tuple[Bound, ...] = ()
     extras: tuple[Reference, ...] = ()
+    reassociated: bool = False
 
     @property
     def reduction_loops(self) -> tuple[str, ...]:
@@ -134,9 +136,14 @@ class Kernel:
         return prod(self.extents)
 
     @property
-    def ordered(self) -> bool:
-        """Whether results depend on the order of their terms, which then is that of the reduction loops."""
+    def rounds(self) -> bool:
+        """Whether sums are of floating-point numbers, and results depend on the order of their terms."""
         return self.combine is not None and isinstance(self.type, Float)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of terms has to be that of the reduction loops."""
+        return self.rounds and not self.reassociated
 
     @property
     def floating(self) -> bool:
@@ -173,8 +180,18 @@ class Kernel:
         return self.extents[self.loops.index(loop)]
 
 
-def recognise(program: Program) -> Kernel:
-    """`program` as a kernel. Raises `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
+def recognise(program: Program, *, reassociate: bool = False) -> Kernel:
+    """`program` as a kernel, whose sums of floating-point numbers keep their order unless told to `reassociate`. Raises
+    `KernelError`, and `SpaceTimeError` for dependences that are not uniform."""
+    kernel = _recognise_in_boxes(program)
+    if reassociate:
+        return replace(kernel, reassociated=kernel.rounds)
+    if kernel.rounds:
+        check_order(kernel.analysis.program, kernel.analysis.program.statement(kernel.update))
+    return kernel
+
+
+def _recognise_in_boxes(program: Program) -> Kernel:
     floating = any(isinstance(array.type, Float) for array in program.arrays)
     whole = program if floating else without_tile_loops(program)  # which may change the order of terms
     plain = plain_accumulations(without_temporaries(whole))
@@ -216,8 +233,6 @@ def _recognise(program: Program, whole: Boxed) -> Kernel:
         body, reduction and reduction.op, end.array.name, end.type, _from_zero(target, lows),
         begin.reference, begin.start, finish, _rest(analysis, update, end), iterations, extras=extras)
     _check_target(kernel, update)
-    if kernel.ordered:
-        check_order(simple, update)
     free = [name for name in kernel.loops if name not in kernel.reduction_loops]
     kernel = replace(kernel, bounds=results_part(update, free))
     check_iterations(update, iterations, free,

@@ -97,7 +97,7 @@ def predict(spec: ArraySpec, tiles: Sequence[int]) -> Latency:
     first = max(_before(spec), _loads(spec, spec.operands) - spec.step_cycles)
     fill = FILL + max([first, *(_filled(spec, o) + conversion_latency(spec, o) for o in spec.operands)])
     leave, left, latency = result_cycles(spec), _left(spec), Compute(spec).completion
-    drain = DRAIN + latency + spec.rows + spec.columns + left + conversion_latency(spec, spec.result)
+    drain = DRAIN + latency + spec.rows + spec.columns + spec.skew + left + conversion_latency(spec, spec.result)
     wait = latency + 1 + max(_behind(spec), left - leave // spec.result.words)
     even = all(spec.operand_bytes(operand) <= QUEUE * spec.bus_bytes for operand in spec.operands)
     return Latency(classes, leave, left, wait, fill, drain, _overlaps(spec), even)

@@ -33,6 +33,8 @@ class Options(MemoryOptions):
       for flows that move none there; None: Verilog for any FPGA.
     * `latency`: cycles of operations on floating-point numbers, ``{"add": 6}`` or ``"add:6,mul:4"``; the others take
       those of `hw.dataflow.floating.FLOAT_LATENCY`.
+    * `reassociate`: whether sums of floating-point numbers may be made along space loops, in lanes and in any order of
+      tiles; results are then those of `SystolicDesign.reference`, bit for bit.
     * `check`: whether the plan is proven before hardware is made (translation validation).
 
     Raises `MappingError` for values outside these.
@@ -48,6 +50,7 @@ class Options(MemoryOptions):
     bus_bits: int = 64
     technology: str | None = None
     latency: Any = None
+    reassociate: bool = False
     check: bool = True
 
     def __post_init__(self) -> None:
@@ -69,7 +72,7 @@ class Options(MemoryOptions):
             raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, BUSES))}")
         if self.technology is not None and self.technology not in TECHNOLOGIES:
             raise MappingError(f"technology is {self.technology!r}, not one of {', '.join(TECHNOLOGIES)}")
-        for name in ("double_buffering", "check"):
+        for name in ("double_buffering", "reassociate", "check"):
             if not isinstance(getattr(self, name), bool):
                 raise MappingError(f"{name} is {getattr(self, name)!r}, neither True nor False")
         if self.array is not None and self.space is not None and len(self.array) != len(self.space):

@@ -38,7 +38,7 @@ from hw.systolic.spec import (
     TimeLoop,
 )
 
-__all__ = ["Choice", "Plan", "Source", "check_loops", "extras_limit", "legal_spaces", "make_plan",
+__all__ = ["Choice", "Plan", "Source", "check_loops", "extras_limit", "keeps_order", "legal_spaces", "make_plan",
            "reductions_innermost", "row_pack_limit", "space_axes"]
 
 _MOST_BEAT_BITS = 1024
@@ -174,7 +174,7 @@ def check_loops(kernel: Kernel, space: Sequence[str], simd: str = "") -> None:
             others = ", ".join(n for n in kernel.loops if n not in kernel.reduction_loops)
             raise MappingError(f"{kernel.analysis.program.statement(kernel.update)}: '{name}' as {what} would add "
                                "floating-point numbers in another order than the program, which rounds otherwise; "
-                               f"legal are {others}, or simd=off")
+                               f"legal are {others}, or simd=off, or any with reassociate=True")
 
 
 def legal_spaces(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
@@ -183,16 +183,25 @@ def legal_spaces(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
                  if not (kernel.ordered and set(space) & set(kernel.reduction_loops)))
 
 
-def _check_sums(plan: Plan) -> None:
-    """Raise `MappingError` unless terms of floating-point sums come in the program's order."""
+def keeps_order(plan: Plan) -> bool:
+    """Whether the terms of every sum are added in the order of the reduction loops, one after the other."""
     kernel, spec = plan.kernel, plan.spec
     loops = kernel.reduction_loops
-    tiles = [plan.split(name).tiles(kernel.extent(name)) for name in loops]
-    if kernel.ordered and not in_order(loops, tiles, [(loop.name, loop.extent) for loop in spec.time_loops]):
+    splits = [plan.split(name) for name in loops]
+    tiles = [split.tiles(extent) for split, extent in zip(splits, map(kernel.extent, loops), strict=True)]
+    return all(split.count * split.lanes == 1 for split in splits) and in_order(
+        loops, tiles, [(loop.name, loop.extent) for loop in spec.time_loops])
+
+
+def _check_sums(plan: Plan) -> None:
+    """Raise `MappingError` unless terms of floating-point sums come in the program's order, where they have to."""
+    kernel = plan.kernel
+    if kernel.ordered and not keeps_order(plan):
+        loops = kernel.reduction_loops
         raise MappingError(f"{kernel.analysis.program.statement(kernel.update)}: these tiles and this order would add "
                            "floating-point numbers in another order than the program, which rounds otherwise; keep "
                            f"{', '.join(loops)} in this order, and cut only the first of them that has several steps "
-                           "into tiles")
+                           "into tiles, or let sums change with reassociate=True")
 
 
 def _operand_names(kernel: Kernel) -> list[str]:

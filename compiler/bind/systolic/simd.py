@@ -28,7 +28,8 @@ def simd_loops(kernel: Kernel) -> dict[str, Lanes]:
 
 def _lanes(kernel: Kernel, position: int) -> Lanes:
     if kernel.ordered and kernel.loops[position] in kernel.reduction_loops:
-        return Lanes(reason="it would add floating-point numbers in another order than the program")
+        return Lanes(reason="it would add floating-point numbers in another order than the program; reassociate=True "
+                            "lets it")
     moved, repeated = [], []
     for reference in kernel.reads:
         strides = [(dimension, subscript.coefficients[position]) for dimension, subscript

@@ -12,6 +12,7 @@ from compiler.bind.systolic.errors import KernelError, MappingError
 from compiler.bind.systolic.kernel import recognise
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.recurrence import compile_recurrence
+from compiler.bind.systolic.stated_order import stated_program
 from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
 from compiler.ir.types import Float
@@ -38,14 +39,14 @@ def compile_program(program: Program, options: Options) -> Design:
     verify(program)
     note_attempt("as a reduction kernel")
     try:
-        kernel = recognise(program)
+        kernel = recognise(program, reassociate=options.reassociate)
     except (KernelError, SpaceTimeError) as problem:
         return _recurrence(program, options, problem)
     plan = choose(kernel, options)
     if options.check:
         note_attempt("validation")
         validate_plan(plan)
-    return SystolicDesign(program, options, plan, time.perf_counter() - start)
+    return SystolicDesign(program, options, plan, time.perf_counter() - start, stated_program(plan))
 
 
 _OF_KERNELS = ("array", "time", "order", "simd", "pack", "technology")

@@ -19,7 +19,8 @@ _FORMAT = "sluice systolic plan 1"
 def print_plan(plan: Plan) -> str:
     """JSON with the program, the choices, and the description of the array that follows from them."""
     return json.dumps({"format": _FORMAT, "program": print_program(plan.kernel.program).splitlines(),
-                       "choice": asdict(plan.choice), "array": asdict(plan.spec)}, indent=1) + "\n"
+                       "reassociated": plan.kernel.reassociated, "choice": asdict(plan.choice),
+                       "array": asdict(plan.spec)}, indent=1) + "\n"
 
 
 def parse_plan(text: str) -> Plan:
@@ -35,7 +36,8 @@ def parse_plan(text: str) -> Plan:
     try:
         lines, fields, array = data["program"], dict(data["choice"]), data["array"]
         fields |= {name: tuple(fields[name]) for name in ("space", "array", "order")}
-        plan = make_plan(recognise(parse_program("\n".join(lines))), Choice(**fields))
+        kernel = recognise(parse_program("\n".join(lines)), reassociate=data["reassociated"])
+        plan = make_plan(kernel, Choice(**fields))
     except (KeyError, TypeError, ValueError) as error:
         raise MappingError(f"the plan lacks something, or has something too much: {error}") from None
     if _plain(asdict(plan.spec)) != array:

@@ -225,9 +225,9 @@ class _Run:
             for stream in self._streams:
                 self._release(stream, tile, end - (spec.interval - 1))  # with the last step
         results = prod(self._tiles) // reduced
-        return Phases(first, end + self._results.latency + spec.rows + spec.columns - 2, float(self._results.left[-1]),
-                      self._stored(self._results.arrived), sum(stream.total for stream in self._streams),
-                      results * (spec.result_bytes // spec.bus_bytes))
+        last = end + self._results.latency + spec.rows + spec.columns + spec.skew - 2
+        return Phases(first, last, float(self._results.left[-1]), self._stored(self._results.arrived),
+                      sum(stream.total for stream in self._streams), results * (spec.result_bytes // spec.bus_bytes))
 
     def _steps(self, tile: int, end: float, begins: bool) -> _Steps:
         """The steps of a tile, which `begins` a tile of results, after the `end` of the one before."""
@@ -236,7 +236,8 @@ class _Run:
             start = max(start, self._results.emptied)
         places, lags = [np.zeros(1, np.int64)], [np.array([start])]
         for stream in self._streams[: len(self._spec.operands)]:
-            there = self._filled(stream, stream.fetches[tile]) + conversion_latency(self._spec, stream.operand)
+            entry = conversion_latency(self._spec, stream.operand) + self._spec.entry(stream.operand)
+            there = self._filled(stream, stream.fetches[tile]) + entry
             places.append(stream.firsts)
             lags.append(there - stream.firsts * self._spec.interval)
         return _Steps.of(np.concatenate(places), np.concatenate(lags), self._spec.interval)
@@ -257,7 +258,8 @@ class _Run:
     def _release(self, stream: _Stream, tile: int, end: float) -> None:
         fetch = stream.fetches[tile]
         if tile + 1 == len(stream.fetches) or stream.fetches[tile + 1] != fetch:
-            stream.released[fetch] = end if stream.awaited else float(self._results.left[-1])
+            read = end - self._spec.entry(stream.operand)
+            stream.released[fetch] = read if stream.awaited else float(self._results.left[-1])
 
     def _filled(self, stream: _Stream, fetch: int) -> np.ndarray:
         """When the feeders have the beats of a tile."""
@@ -358,7 +360,7 @@ class _Results:
         """When the rounds of the latest tile are at the memory port; PEs with one accumulator wait for those before
         them in their row."""
         spec = self._spec
-        return self.left + spec.rows + spec.columns + conversion_latency(spec, spec.result) + self._lag
+        return self.left + spec.rows + spec.columns + spec.skew + conversion_latency(spec, spec.result) + self._lag
 
 
 def _stream(spec: ArraySpec, tiles: Sequence[int], number: int) -> _Stream:

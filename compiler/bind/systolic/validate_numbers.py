@@ -118,18 +118,30 @@ class _Numbers:
         update, firsts = meaning.update, first_reads(meaning.update)
         reduction = self._kernel.analysis.reductions.get(update.name)
         total = lanes[0][firsts[reduction.read]] if reduction else np.zeros(1, object)
-        expected = total
-        for vectors in lanes:
-            seen = [vectors[number] for number in firsts]
-            if reduction is not None:
-                seen = [expected if first == firsts[reduction.read] else v for first, v in zip(firsts, seen,
-                                                                                              strict=True)]
-            expected = self._evaluated(update, seen)
+
+        def updated(sums: np.ndarray, vectors: Sequence[np.ndarray]) -> np.ndarray:
+            own = None if reduction is None else firsts[reduction.read]
+            return self._evaluated(update, [sums if first == own else vectors[first] for first in firsts])
+
+        if self._kernel.reassociated and len(lanes) > 1:
+            nothing = np.full(len(total), self._hardware.neutral, object)
+            expected = self._combined(meaning.held, total, self._tree([updated(nothing, v) for v in lanes]))
+        else:
+            expected = total
+            for vectors in lanes:
+                expected = updated(expected, vectors)
         reads = [[self._hardware.operand(k, vectors[firsts[number]]) for k, number in enumerate(meaning.reads)]
                  for vectors in lanes]
         found = self._hardware.combined(total, self._hardware.step(reads))
         if (found != self._cut(expected)).any():
             self._fail(f"its operators do not compute what {update} does")
+
+    def _tree(self, terms: Sequence[np.ndarray]) -> np.ndarray:
+        """The sum of terms, neighbours first."""
+        while len(terms) > 1:
+            pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
+            terms = [pair[0] if len(pair) == 1 else self._combined(self._meaning.held, *pair) for pair in pairs]
+        return terms[0]
 
     def _cut(self, sums: np.ndarray) -> np.ndarray:
         """The accumulator for what the program has in its place."""

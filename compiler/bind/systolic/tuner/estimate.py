@@ -93,7 +93,15 @@ class Tilings:
         levels = 0 if geometry.lanes_in_results else (self.shape.lanes - 1).bit_length()
         early = kernel.initial is not None and geometry.space == "none"
         body = self.form.schedule(operators(kernel, self.delays))
-        return reading + max(body[-1].done + levels, int(early)) + adder_cycles(kernel, self.delays)
+        adder = adder_cycles(kernel, self.delays)
+        return reading + max(body[-1].done + levels * max(1, adder), int(early)) + adder
+
+    @property
+    def skew(self) -> int:
+        """As `hw.systolic.spec.ArraySpec.skew`."""
+        geometry = self.geometry
+        hops = {"none": 0, "columns": geometry.columns, "both": geometry.columns + geometry.rows}
+        return hops[geometry.space] * adder_cycles(self.kernel, self.delays)
 
     @cached_property
     def cycles(self) -> Column:
@@ -110,7 +118,7 @@ class Tilings:
         leave = np.maximum.reduce([results.memory_bytes // bytes_, results.chain,
                                     results.words // results.row_pack])
         left = leave - np.minimum(leave // results.own, self.step_cycles // results.own) * (results.own - 1)
-        drain = DRAIN + self.latency + self.geometry.rows + self.geometry.columns + left + results.delay
+        drain = DRAIN + self.latency + geometry.rows + geometry.columns + self.skew + left + results.delay
         even = _largest([0 * self.steps, *(o.memory_bytes for o in operands)]) <= QUEUE * bytes_
         return fill + np.where(even, *self._steady(streams, leave)) + drain
 
