@@ -69,6 +69,32 @@ def test_the_first_reason_counts_where_reads_cannot_be_everywhere():
         compiler.compile(parse_scop(turning), target="fpga")
 
 
+PRODUCT = """
+#include <stdint.h>
+void f(const int8_t a[12][16], const int8_t b[16][12], int32_t c[12][12]) {
+#pragma scop
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++) {
+      c[i][j] = 0;
+      for (int k = 0; k < 16; k++)
+        c[i][j] += a[i][k] * b[k][j];
+    }
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_a_sum_moves_outside_where_its_operands_then_come_in_the_order_of_memory(simulator):
+    asked = compiler.compile(parse_scop(PRODUCT), target="fpga", loops="asked")
+    chosen = compiler.compile(parse_scop(PRODUCT), target="fpga")
+    assert asked.predicted_start_to_done - chosen.predicted_start_to_done > 12 * 12  # b need not be there first
+    random = np.random.default_rng(5)
+    given = {"a": random.integers(-128, 128, (12, 16), np.int8), "b": random.integers(-128, 128, (16, 12), np.int8),
+             "c": np.zeros((12, 12), np.int32)}
+    require_gcc_results(PRODUCT, "f", given, simulated("fpga", simulator))
+
+
 CONSTANTS = """
 #include <stdint.h>
 void f(const int16_t in[8], int16_t some[8], int32_t none[2][4]) {

@@ -31,8 +31,8 @@ from hw.pipeline.spec import BufferCell, LineCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["BuiltSystem", "choose", "in_system", "is_close", "is_worth", "moved_beats", "stagings", "tile_script",
-           "unstalled_cycles"]
+__all__ = ["START_UP", "BuiltSystem", "choose", "in_system", "is_close", "is_worth", "moved_beats", "stagings",
+           "tile_script", "unstalled_cycles"]
 
 _T = TypeVar("_T")
 
@@ -49,7 +49,7 @@ _LARGEST_TILE = 32
 _CLOSE = 1.05
 """A design within this of its lower bound is not tiled."""
 
-_START = 150
+START_UP = 150
 """Cycles that every run has before the first and after the last word, about."""
 
 
@@ -130,7 +130,7 @@ def is_worth(bound: int, found: Collection[BuiltSystem], options: Options) -> bo
 
 def is_close(cycles: int, bounds: Bounds) -> bool:
     """Whether nothing that begins and ends as runs do takes much less."""
-    return cycles <= _CLOSE * bounds.cycles + _START
+    return cycles <= _CLOSE * bounds.cycles + START_UP
 
 
 def choose(found: Mapping[_T, BuiltSystem], options: Options) -> _T:

@@ -11,6 +11,7 @@ from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import note_attempt
 from compiler.bind.fpga.build import build_pipeline
 from compiler.bind.fpga.candidates import (
+    START_UP,
     BuiltSystem,
     choose,
     in_system,
@@ -190,9 +191,12 @@ class PipelineSpace:
         return best
 
     def _order(self, choice: Candidate, asked: FpgaDesign) -> str:
-        """Directives that give recurrences more time, where they need any."""
+        """Directives that give recurrences more time, where they need any; or reductions with a loop inside, which read
+        in the order of memory what `asked` loads before it starts."""
         interval = asked.schedule.pace.interval
-        return recurrence_order(self.stages.alone(choice), interval, self._parts(choice)) if interval > 1 else ""
+        if interval > 1:
+            return recurrence_order(self.stages.alone(choice), interval, self._parts(choice))
+        return recurrence_order(self.stages.alone(choice), 2, "") if _waits_for_arrays(asked) else ""
 
     def _parts(self, choice: Candidate) -> str:
         """The directive for partial sums."""
@@ -313,6 +317,11 @@ class PipelineSpace:
 def _moves_enough(design: FpgaDesign) -> bool:
     """Whether the bus hardly allows for anything faster."""
     return is_close(_cycles(design), replace(design.bounds, operations=0))
+
+
+def _waits_for_arrays(design: FpgaDesign) -> bool:
+    """Whether arrays that are moved in the order of memory keep a design from its bound."""
+    return bool(design.schedule.staged.in_order) and _cycles(design) > design.bounds.cycles + START_UP
 
 
 def _needs_boxes(program: Program) -> bool:
