@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, get_type_hints
 
 from typeguard import TypeCheckError, check_type
 
-from compiler.attempts import attempt
 from compiler.bind.automatic_copies import choose_copies
 from compiler.bind.design import Design
+from compiler.bind.schedule_forms import first_form
 from compiler.ir.expr import Load, Read, Store, postorder
 from compiler.ir.memory_bounds import without_assertions
 from compiler.ir.program import Program, Statement
@@ -80,33 +81,14 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
 
 
 def _compile_scheduled(program: ScheduledProgram, target_name: str, module: Any, options: dict[str, Any]) -> Design:
-    """As `compile_program`, with what the program's source asks for; lanes that a target's schedule has no place for
-    are left out, then copies of statements, which the record of attempts says. Raises `TargetError` for copies that
-    cannot be."""
+    """As `compile_program`, with what the program's source asks for, as far as the target has a place for it."""
     _options(module, target_name, options)
     known = get_type_hints(module.Options)
     if program.chooses:
         return choose_copies(program, lambda fixed: compile_program(fixed, target_name, **options),
                              (False,) if "lanes" in known else (False, True))
-    plain, given = program.for_target({name: getattr(module.Options, name, None) for name in known}, options)
-    asked = "; ".join(map(str, program.copies)) or "nothing"
-    try:
-        with attempt(f"what the schedule asks for, {asked}"):
-            return compile_program(plain, target_name, **given)
-    except SluiceError as error:
-        if not program.copies and not program.tile_depth:
-            raise
-        if "lanes" not in known or "lanes" in options:
-            raise TargetError(f"{error}; this is with what the schedule asks for, {asked}: leave it out with "
-                              "schedule='order'") from error
-    try:
-        with attempt("without the schedule's lanes"):
-            return compile_program(plain, target_name, **options)
-    except SluiceError:
-        if len(plain.statements) == len(program.statements):  # nothing else was asked for
-            raise
-    with attempt("without the schedule's copies"):
-        return compile_program(program.algorithm, target_name, **options)
+    defaults = {name: getattr(module.Options, name, None) for name in known}
+    return first_form(program, defaults, options, partial(compile_program, target_name=target_name))
 
 
 def check_options(target_name: str, **options: Any) -> None:

@@ -6,7 +6,8 @@ import pytest
 from halide_check import check_pipeline, random_inputs, require_halide_results
 
 from compiler.attempts import record_attempts
-from compiler.bind.registry import TargetError, compile_program
+from compiler.bind.registry import compile_program
+from compiler.bind.schedule_forms import ScheduleError
 from compiler.frontend.halide import PipelineError, from_bytes, load_pipeline
 from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
@@ -191,7 +192,7 @@ def gathered():
 
 
 def test_copies_that_cannot_be_say_why():
-    with pytest.raises(TargetError) as caught:
+    with pytest.raises(ScheduleError) as caught:
         compile_program(gathered(), "systolic")
     assert str(caught.value).endswith("this is with what the schedule asks for, unroll(x, 2): leave it out with "
                                       "schedule='order'")
