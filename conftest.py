@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 # Netlists, programs and schedules are many small objects that live as long as a test. Looking for garbage among them at
 # Python's usual intervals takes up to a quarter of a test's time.
-gc.set_threshold(100_000, 20, 20)
+gc.set_threshold(400_000, 20, 50)
 
 # The suite draws the same examples on every run, and none fails because the machine is busy; `make fuzz` draws others
 # on every run.
@@ -15,3 +15,9 @@ settings.register_profile("suite", derandomize=True, database=None, deadline=Non
                           suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fuzz", derandomize=False, print_blob=True)
 settings.load_profile("fuzz" if os.environ.get("SLUICE_FUZZ") else "suite")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and ten thousand tests stay to the end: no search for garbage looks at them again."""
+    gc.collect()
+    gc.freeze()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from amaranth._toolchain.yosys import YosysError, find_yosys
+from amaranth._toolchain.yosys import YosysError
 from amaranth.back import rtlil, verilog
 
 from hw.cache import use_tool_cache
@@ -49,8 +49,7 @@ def convert(component: Any, name: str, **options: Any) -> str:
 
 def convert_together(modules: Iterable[tuple[str, Any, Any]], **options: Any) -> str:
     """The Verilog of several modules (name, component, ports; None: those of its signature) in one text and one
-    conversion, whose start takes as long as the work on a small module. The next module is asked for when the one
-    before is elaborated. `options` as for `convert`."""
+    conversion. The next module is asked for when the one before is elaborated. `options` as for `convert`."""
     return waive(_together(modules, **options))
 
 
@@ -83,9 +82,10 @@ def convert_intermediate(text: str) -> str:
 
 def _finished(text: str) -> str:
     """The Verilog of a design in the intermediate form."""
-    yosys = find_yosys(lambda version: version >= (0, 40))
+    from hw.yosys import run_script
+
     # It warns that not every process has a form in Verilog; those of Amaranth all have.
-    return tidy(yosys.run(["-q", "-"], _SCRIPT.format(text=text), ignore_warnings=True))
+    return tidy(run_script(_SCRIPT.format(text=text)))
 
 
 @contextmanager

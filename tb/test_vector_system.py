@@ -13,7 +13,9 @@ from hw.vector_lanes.machine import VectorMachine
 from hw.vector_lanes.spec import VectorSpec
 from hw.vector_lanes.streams import StreamOptions, random_entries, random_memory
 
-SLOW = {"seed": 9, "stall": StallProfile.uniform(0.25), "latency": 23}
+SHORT = {"expected_cycles": 20_000}
+"""Runs whose simulations are built in less time."""
+SLOW = {**SHORT, "seed": 9, "stall": StallProfile.uniform(0.25), "latency": 23}
 SYSTEMS = [(1, "icarus"), (1, "verilator"), (4, "icarus"), (4, "verilator"), (8, "verilator")]
 systems = pytest.mark.parametrize(("lanes", "simulator"), SYSTEMS, ids=lambda value: str(value))
 
@@ -102,7 +104,7 @@ def test_ideal_dispatcher_keeps_the_lanes_busy(simulator):
     spec = VectorSpec(lanes=1)
     count = 100
     body = [Entry.vector(Mode(Op.VADD), 64 * (index % 8), 1024, 2048) for index in range(count)]
-    result = run_entries([Entry.of(Control.SET_VL, 4), *body], spec, depth=512, simulator=simulator, seed=1)
+    result = run_entries([Entry.of(Control.SET_VL, 4), *body], spec, depth=512, simulator=simulator, seed=1, **SHORT)
     assert (result.counters.instructions, result.counters.busy, result.counters.bubbles) == (count, 4 * count, 0)
     assert 4 * count < result.cycles < 4 * count + 30
 
@@ -142,7 +144,8 @@ int main(void)
 def test_mistakes_have_a_status(simulator):
     """What the vector unit refuses shows in its status, and the program goes on."""
     spec, loads = VectorSpec(lanes=1), {"data": np.arange(32, dtype=np.int32)}
-    result = run_program({"main.c": MISTAKES}, spec, loads=loads, dumps=["status", "data"], simulator=simulator)
+    result = run_program({"main.c": MISTAKES}, spec, loads=loads, dumps=["status", "data"], simulator=simulator,
+                         **SHORT)
     illegal, address, read, write = Status.ILLEGAL, Status.ADDRESS, Status.DMA_READ, Status.DMA_WRITE
     expected = [0, 0, address, address, illegal, address, 0, address, read, write, address, 0, illegal, 0]
     assert result.array("status", np.int32)[: len(expected)].tolist() == [int(status) for status in expected]
@@ -152,5 +155,5 @@ def test_mistakes_have_a_status(simulator):
 def test_status_of_a_run(simulator):
     """Bits that the program does not read stay for the host."""
     text = '#include "vector.h"\nint main(void) { vector_set_vl(4); vector(VVW, VADD, 1 << 20, 0, 0); return 0; }'
-    result = run_program({"main.c": text}, VectorSpec(lanes=1), simulator=simulator, check=False)
+    result = run_program({"main.c": text}, VectorSpec(lanes=1), simulator=simulator, check=False, **SHORT)
     assert (result.vector_status, result.exit_code) == (("ADDRESS",), 0)

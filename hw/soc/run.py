@@ -106,6 +106,7 @@ def run_firmware(
     cycle_limit: int = DEFAULT_CYCLE_LIMIT,
     uart_divisor: int = 0,
     fast: bool = False,
+    expected_cycles: int | None = None,
     waves: bool = False,
     folder: Path | None = None,
     check: bool = True,
@@ -142,7 +143,7 @@ def run_firmware(
         explain=lambda values: describe_wait(registers, values),
         seed=seed, stall=stall, latency=latency, bursts=bursts, bandwidth=bandwidth, errors=errors,
         cycle_limit=cycle_limit, fault=trial.fault(places),
-        simulator=simulator, fast=fast, waves=waves, folder=folder,
+        simulator=simulator, fast=fast, expected_cycles=expected_cycles, waves=waves, folder=folder,
     )  # fmt: skip
     result = _result(registers, run_job(job), firmware, dumps)
     if check:

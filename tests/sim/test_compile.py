@@ -58,6 +58,7 @@ def test_short_runs_are_built_in_less_time(expected: int | None, fast: bool, opt
     copier = Path(__file__).parents[2] / "tb" / "sim_copier.v"
     prepare(Job({copier.name: copier.read_text()}, copier.stem, 4096, expected_cycles=expected, fast=fast))
     assert _optimisation(asked[0])["OPT_FAST"].startswith(option)
+    assert ("-fno-merge-cond-motion" in _verilator_options(asked[0], None)) is (option == "-O0")
 
 
 def test_benches_are_built_in_less_time(monkeypatch):

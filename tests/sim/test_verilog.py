@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from amaranth._toolchain.yosys import _BuiltinYosys
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.verilog import convert, convert_files
+from hw.verilog import VerilogError, convert, convert_files
+from hw.yosys import run_script
 
 
 class Delay(wiring.Component):
@@ -46,6 +50,21 @@ def test_files_are_those_of_single_conversions() -> None:
         alone = convert(Delay(cycles), name)
         assert plain(files[f"{name}.v"]) == plain(alone)
         assert len(re.findall("^endmodule$", alone, re.MULTILINE)) == cycles + 1
+
+
+def test_yosys_in_this_process_is_the_one_of_amaranth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMARANTH_USE_YOSYS", "builtin")
+    script = f"read_rtlil <<rtlil\n{rtlil.convert(Delay(2), name='delay')}\nrtlil\nproc -nomux\nwrite_verilog"
+    text = run_script(script)
+    assert text.count("endmodule") == 3
+    assert text == _BuiltinYosys.run(["-q", "-"], script, ignore_warnings=True)
+
+
+def test_what_yosys_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMARANTH_USE_YOSYS", "builtin")
+    monkeypatch.setattr("hw.verilog._SCRIPT", "nonsense")
+    with pytest.raises(VerilogError, match=r"^yosys cannot write Verilog: ERROR: .*nonsense.*$"):
+        convert(Delay(1), "delay")
 
 
 class ThreeClocks(wiring.Component):

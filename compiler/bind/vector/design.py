@@ -250,7 +250,8 @@ class VectorDesign(Design):
         result = run_program({f"{self.code.name}_program.c": self.c_code}, self.spec, loads=data,
                              dumps=[symbols[name] for name in self.arrays.outputs], simulator=simulator,
                              **{"memory_bytes": self.memory_bytes, "latency": self.main_memory.latency,
-                                "bursts": self.main_memory.bursts, **settings})
+                                "bursts": self.main_memory.bursts, "expected_cycles": self.predicted_cycles,
+                                **settings})
         outputs = self._outputs(lambda name, kind: result.array(symbols[name], kind))
         counters = {k: int(v) for k, v in vars(result.counters).items()}
         job = result.job
