@@ -95,6 +95,37 @@ def test_writes_in_steps_backwards_transposed_and_in_triangles(tmp_path: Path) -
     compare(load_c(path), lanes=1)
 
 
+FRAMES = """
+void frames(const short x[40][24], short y[40][24], short z[40][24], const short w[40][9], short v[40][9])
+{
+    #pragma scop
+    for (int i = 0; i < 40; i++)
+        for (int j = 0; j < 24; j++) {
+            if (i < 3 || i > 38 || j < 1 || j > 20)
+                y[i][j] = x[i][j] + 1;
+            if (j > 5)
+                z[i][j] = x[i][j];
+            if (j == 3 && (i < 7 || i > 30))
+                z[i][j] = 7;
+        }
+    for (int i = 0; i < 40; i++)
+        for (int j = 0; j < 9; j++)
+            if (j <= i % 9)
+                v[i][j] = w[i][j];
+    #pragma endscop
+}
+"""
+
+
+def test_iterations_around_a_box_need_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but a box, all but one along one dimension; and others, whose table is made in parts."""
+    path = tmp_path / "frames.c"
+    path.write_text(FRAMES)
+    monkeypatch.setattr("compiler.bind.vector.iteration_masks._POINTS", 64)
+    code = compare(load_c(path), lanes=1).code
+    assert not [array for array in code.arrays if array.role == "constant" and array.shape == (40, 24)]
+
+
 # Operations at every width.
 
 _BINARY = ("add", "sub", "mul", "and", "or", "xor", "min", "max", "absd", "shl", "shr", "eq", "ne", "lt", "ge", "gt",
@@ -187,12 +218,20 @@ def broken(what: str, folder: Path) -> Program:
     ("index", "is neither affine nor an affine expression divided by a number, nor periodic with a period of up to 64 "
               "iterations"),
     ("turns", "a loop of 199 iterations has a loop-carried dependence; the vector target computes whole arrays, and "
-              "unrolls at most 128 iterations"),
+              "unrolls at most 128 iterations: call the program for 128 of them at a time, or compile it for fpga or "
+              "dataflow"),
 ])
 def test_refused_programs_name_the_statement(what: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(VectorTargetError) as caught:
         compiler.compile(broken(what, tmp_path), target="vector")
     assert message in str(caught.value) and str(caught.value).startswith("statement '")
+
+
+def test_as_many_turns_as_the_message_says(tmp_path: Path) -> None:
+    path = tmp_path / "turns.c"
+    path.write_text("void kernel(short z[129])\n{\n#pragma scop\nfor (int i = 1; i < 129; i++) z[i] = z[i - 1] * 3;\n"
+                    "#pragma endscop\n}\n")
+    compare(load_c(path))
 
 
 @pytest.mark.parametrize("body", [

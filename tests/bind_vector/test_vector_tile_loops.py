@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 
 import pytest
 
 from compiler.bind.vector import tile_loops
-from compiler.bind.vector.cost import LONG
+from compiler.bind.vector.cost import LONG, Timeline, steady_times
 from compiler.bind.vector.ir import Affine, Loop, Setting, Statement, Transfer, sampled, unrolled
 from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.redundant_copies import Repeats
@@ -129,4 +130,34 @@ def test_time_of_long_loops_is_that_of_all_turns(tile: tuple[int, int], monkeypa
     assert any(isinstance(s, Loop) and s.count > LONG for s in code) or tile == (4, 11)
     short, _ = arranged([code], plan.spec)
     monkeypatch.setattr("compiler.bind.vector.cost.LONG", 10**9)
+    monkeypatch.setattr("compiler.bind.vector.cost.steady_times", lambda ends: [])
     assert short == pytest.approx(arranged([code], plan.spec)[0], rel=0.01)
+
+
+def test_turns_that_take_the_same_time_again_and_again_go_on_like_that() -> None:
+    ends = [0.0, 9.0, *(10.0 + 3 * k + k % 2 for k in range(8))]
+    assert steady_times(ends[:7]) == [] and steady_times(ends) == [2.0, 4.0]
+    assert steady_times([0.0, 1.0, 2.5, 4.0, 5.5]) == [1.5] and steady_times([]) == []
+
+
+def test_search_and_code_do_not_grow_with_nested_loops() -> None:
+    """Three levels of tiles: turns that are timed at each level do not multiply."""
+    fed = []
+    for rows in (512, 4096):
+        a, b = pa.input("a", (rows, rows), "int16"), pa.input("b", (rows, rows), "int16")
+        design = compile_arrays(pa.program("product", y=a @ b), Options(search=False))
+        turns = Turns(design.spec)
+        turns.feed_program(design.code.body)
+        fed.append(turns.count)
+    assert max(fed) < 2000
+
+
+class Turns(Timeline):
+    """Counts statements that are timed."""
+
+    count = 0
+
+    def feed(self, statements: Iterable[Statement]) -> None:
+        listed = list(statements)
+        self.count += len(listed)
+        super().feed(listed)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from compiler.bind.vector.access_ranges import Span, span, touched, wavefronts
@@ -31,7 +32,7 @@ from hw.vector_lanes.datapath import accumulate_latency
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",
-           "recorded"]
+           "recorded", "steady_times"]
 
 CACHED = 1000
 """Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
@@ -52,6 +53,10 @@ INDEX = 6
 LONG, SETTLED = 64, 24
 """Loops of more turns than the first are carried out for so many turns, and once more for the last one; what lies
 between takes as long as the second half of those did, on average."""
+
+PERIOD, AGAIN, SAME = 4, 3, 1e-6
+"""Turns that take the same time, up to so many cycles, as those before them, all of them several times over, go on
+like that: so many turns at most."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -146,6 +151,16 @@ def _fixed(body: Sequence[Statement]) -> list[_Place]:
     return list(found) if len(found) <= REGISTERS else []
 
 
+def steady_times(ends: Sequence[float]) -> list[float]:
+    """What turns that end at these times take from now on, in cycles: the times of the last few, if they have come
+    `AGAIN` and again, else nothing."""
+    for turns in range(1, min(PERIOD, (len(ends) - 1) // AGAIN) + 1):
+        last = [after - before for before, after in pairwise(ends[-1 - turns * AGAIN:])]
+        if all(abs(time - last[place % turns]) < SAME for place, time in enumerate(last)):
+            return last[-turns:]
+    return []
+
+
 _Place = tuple[str, int]
 """A number that the core needs in a register: of an array in memory ("" for plain numbers), and how far from it."""
 
@@ -236,16 +251,19 @@ class Timeline:
 
     def _loop(self, loop: Loop, counters: tuple[int, ...]) -> None:
         """Carry out a loop: a long one until its turns take the same time on average, and its last turn."""
-        before, held, ends = self.words, False, []
+        before, held, ends, times = self.words, False, [], []
         own = LOOP + _stepping(loop.body)
         self._spend(0, 0.0, *_fixed(loop.body))
-        for turn in range(loop.count) if loop.count <= LONG else (*range(SETTLED), loop.count - 1):
-            self._turn(loop.body, (*counters, turn), self.cold and not held, own)
+        most = loop.count - 1 if loop.count <= LONG else SETTLED
+        while len(ends) < most and not (times := steady_times(ends)):
+            self._turn(loop.body, (*counters, len(ends)), self.cold and not held, own)
             held = held or self.words - before <= CACHED
             ends.append(self.horizon)
-        if loop.count > LONG:
-            half = SETTLED // 2
-            self._left_out += (loop.count - len(ends)) * (ends[SETTLED - 1] - ends[half - 1]) / half
+        if len(ends) < loop.count - 1:
+            times = times or [(ends[-1] - ends[-1 - SETTLED // 2]) / (SETTLED // 2)]
+            rounds, more = divmod(loop.count - 1 - len(ends), len(times))
+            self._left_out += rounds * sum(times) + sum(times[:more])
+        self._turn(loop.body, (*counters, loop.count - 1), self.cold and not held, own)
 
     def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool, own: int) -> None:
         before, self.cold = self.cold, cold

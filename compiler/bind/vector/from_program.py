@@ -21,19 +21,19 @@ from compiler.bind.vector.array_state import Contents, Written
 from compiler.bind.vector.element_values import UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order
+from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.bind.vector.scans import scan_of, scanned
 from compiler.bind.vector.scatter_updates import keeps_bits, update_of
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
-from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, scattered, stretch, where
+from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, scattered, stretch
 from compiler.frontend.parallel_array.location import ArrayError, written_at
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.frontend.parallel_array.program import program as array_program
 from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, is_floating, postorder
-from compiler.ir.points import contains
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import FLOAT32, Float, Int, Type
 
@@ -130,7 +130,7 @@ class _Translation:
         elif accumulated is None:
             value = space.spread(self._value(statement, statement.value, space))
             if space.mask is not None:
-                value = where(array_constant(space.mask), value, self._words(statement, statement.write, space, None))
+                value = space.mask.select(value, self._words(statement, statement.write, space, None))
         elif isinstance(accumulated, FloatAccumulation):
             value = self._accumulated_float(statement, accumulated, space)
         else:
@@ -144,7 +144,7 @@ class _Translation:
         update = update_of(store.value, Load(name, store.index, (), self.program.array(name).type))
         index = space.spread(self._value(statement, store.index, space))
         if space.mask is not None:
-            index = where(array_constant(space.mask), index.astype(np.dtype(np.int32)), -1)
+            index = space.mask.select(index.astype(np.dtype(np.int32)), -1)
         value = space.spread(self._value(statement, update.term if update else store.value, space))
         kind, found = _element(self.program.array(name).type, f"array {name}"), self._held(name).read()
         for part in _parts_of(index, update is not None and isinstance(update.term, Const)):
@@ -156,7 +156,7 @@ class _Translation:
         before = self._words(statement, statement.reads[found.read], space, written)
         terms = space.spread(self._value(statement, found.term, space))
         if space.mask is not None:
-            terms = where(array_constant(space.mask), terms, _neutral(found.op, terms.dtype))
+            terms = space.mask.select(terms, _neutral(found.op, terms.dtype))
         axes = written.reduced
         if found.op == "add":
             total = terms.sum(axes, container(kind)) if axes else terms
@@ -170,7 +170,7 @@ class _Translation:
         term = space.spread(self._value(statement, found.term, space))
         operands = (term, before) if found.swapped else (before, term)
         after = plain_operation(found.op)(*operands)
-        return after if space.mask is None else where(array_constant(space.mask), after, before)
+        return after if space.mask is None else space.mask.select(after, before)
 
     def _value(self, statement: Statement, value: Expr, space: _Space) -> Array:
         def read(number: int) -> Array:
@@ -279,7 +279,8 @@ def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
     if high - low >= MOST_STEPS:
         raise VectorTargetError(f"{statements[0]}: a loop of {high - low + 1} iterations has a loop-carried "
                                 "dependence; the vector target computes whole arrays, and unrolls at most "
-                                f"{MOST_STEPS} iterations")
+                                f"{MOST_STEPS} iterations: call the program for {MOST_STEPS} of them at a time, or "
+                                "compile it for fpga or dataflow")
     for value in range(low, high + 1):
         now = [replace(s, domain=t.fix_val(isl.dim_type.out, dimension, isl.Val(value)).domain())
                for s, t in zip(statements, times, strict=True)]
@@ -376,12 +377,8 @@ class _Space:
         dimensions = range(len(statement.iterators))
         self.low = [domain.dim_min_val(k).to_python() for k in dimensions]
         self.sizes = [domain.dim_max_val(k).to_python() - low + 1 for k, low in zip(dimensions, self.low, strict=True)]
-        self.mask = None if statement.box() is not None else self._inside(domain)
-
-    def _inside(self, domain: isl.Set) -> np.ndarray:
-        grid = np.indices(self.sizes, dtype=np.int64)
-        columns = [axis.ravel() + low for axis, low in zip(grid, self.low, strict=True)]
-        return contains(domain, columns, prod(self.sizes)).reshape(self.sizes)
+        whole = statement.box() is not None
+        self.mask = None if whole else IterationMask(domain, tuple(self.low), tuple(self.sizes))
 
     def rows(self, statement: Statement, access: Access) -> Rows:
         """The affine functions of an access, counted from the first iteration."""

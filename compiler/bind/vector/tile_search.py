@@ -8,7 +8,7 @@ from itertools import islice
 from math import prod
 
 from compiler.bind.vector.access import Box
-from compiler.bind.vector.cost import CACHED, Timeline, constants
+from compiler.bind.vector.cost import CACHED, Timeline, constants, steady_times
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.graph import Leaf, Reduce, Scatter, Take
 from compiler.bind.vector.ir import Instruction, Statement, Transfer
@@ -397,7 +397,9 @@ def _sampled(plan: PhasePlan | SlidingPlan) -> float:
     times: list[float] = []
     total = plan.steps
     sampled = SAMPLED if isinstance(plan, PhasePlan) else min(plan.height, plan.ahead + SLID)
-    longest = 0
+    longest, steady = 0, []
+    # Before that, tiles have code of their own, or code that is fetched.
+    first = plan.period + 1 + (plan.ahead if isinstance(plan, SlidingPlan) else 0)
     last: list[Statement] = []
     for number, group in enumerate(map(Repeats().without, plan.segments(Settings()))):
         timeline.cold = number <= plan.period or plan.period * longest > CACHED
@@ -406,17 +408,18 @@ def _sampled(plan: PhasePlan | SlidingPlan) -> float:
         longest = max(longest, timeline.words - before)
         times.append(timeline.horizon)
         last = group
-        if number >= sampled + 1:
+        steady = steady_times(times[first:])
+        if steady or number >= sampled + 1:
             break
     if len(times) > total:
         return timeline.now
     if isinstance(plan, SlidingPlan) and sampled < plan.height:
-        row = (times[-1] - times[-1 - SLID // 2]) / (SLID // 2)
+        row = sum(steady) / len(steady) if steady else (times[-1] - times[-1 - SLID // 2]) / (SLID // 2)
         block = times[-1] - times[0] + row * (plan.height + 1 - len(times))
         return timeline.now - times[-1] + times[0] + block * plan.steps / plan.height
     # The last tiles load nothing: what they compute and store then follows alone.
     drained = plan.ahead if isinstance(plan, PhasePlan) else 0
-    step = (times[-1] - times[1]) / (len(times) - 2)
+    step = sum(steady) / len(steady) if steady else (times[-1] - times[1]) / (len(times) - 2)
     for _ in range(drained):
         timeline.feed(s for s in last if not isinstance(s, Transfer) or s.to_host)
     return timeline.now + step * (total + 1 - drained - len(times))
