@@ -212,7 +212,7 @@ def values_of(terms: Terms, columns: Sequence[np.ndarray], count: int) -> np.nda
         scale = term.value.denominator
         value = np.zeros(count, np.int64)
         for powers, c in term.value.terms.items():
-            part = np.full(count, int(c * scale), np.int64)
+            part = np.full(count, c, np.int64)
             for column, power in zip(columns, powers, strict=False):
                 part = part * column**power
             value += part

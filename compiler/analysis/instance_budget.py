@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import islpy as isl
 
 from compiler.analysis.counting import UncountedError, box_volume, count
@@ -16,6 +18,7 @@ _FEW = 4096
 """Points that are looked at sooner than counted."""
 
 
+@lru_cache(maxsize=1024)
 def count_instances(points: isl.Set) -> int:
     """The number of points of a bounded set, in time that does not grow with it but for sets with strides and the like
     (`compiler.analysis.counting`), whose points isl looks at."""

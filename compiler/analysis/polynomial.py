@@ -1,4 +1,7 @@
-"""Polynomials with rational coefficients in numbered variables: what counts of points are made of."""
+"""Polynomials with rational coefficients in numbered variables: what counts of points are made of.
+
+Coefficients are whole numbers over one denominator: adding fractions would take several times as long.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, lcm
+from math import comb, gcd, lcm
 
 __all__ = ["Polynomial"]
 
@@ -16,23 +19,25 @@ Exponents = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Polynomial:
-    """`terms`: coefficient by exponents, none of them 0."""
+    """`terms`: numerator by exponents, none of them 0, over the one `denominator` of all, the least there is."""
 
-    terms: Mapping[Exponents, Fraction]
+    terms: Mapping[Exponents, int]
+    denominator: int = 1
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        return hash((frozenset(self.terms.items()), self.denominator))
 
     @staticmethod
     def constant(value: int | Fraction) -> Polynomial:
         """The same `value` everywhere."""
-        return Polynomial({(): Fraction(value)} if value else {})
+        return Polynomial({(): value.numerator} if value else {}, value.denominator)
 
     @staticmethod
     def affine(coefficients: Sequence[int | Fraction], constant: int | Fraction = 0) -> Polynomial:
         """``constant + sum(coefficient * variable)``."""
-        terms = {(0,) * k + (1,): Fraction(c) for k, c in enumerate(coefficients) if c}
-        return Polynomial(terms | ({(): Fraction(constant)} if constant else {}))
+        denominator = lcm(constant.denominator, *(c.denominator for c in coefficients))
+        terms = {(0,) * k + (1,): int(c * denominator) for k, c in enumerate(coefficients) if c}
+        return Polynomial(terms | ({(): int(constant * denominator)} if constant else {}), denominator)
 
     @property
     def degree(self) -> int:
@@ -44,32 +49,43 @@ class Polynomial:
         """Those that the value depends on, in order."""
         return sorted({k for powers in self.terms for k, power in enumerate(powers) if power})
 
-    @property
-    def denominator(self) -> int:
-        """The least number by which all coefficients become whole."""
-        return lcm(*(c.denominator for c in self.terms.values()))
-
     def coefficient(self, variable: int) -> Fraction:
         """That of the first power of a variable."""
-        return self.terms.get((0,) * variable + (1,), Fraction(0))
+        return Fraction(self.terms.get((0,) * variable + (1,), 0), self.denominator)
 
     @property
     def offset(self) -> Fraction:
         """The term without variables."""
-        return self.terms.get((), Fraction(0))
+        return Fraction(self.terms.get((), 0), self.denominator)
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        return _gathered([*self.terms.items(), *other.terms.items()])
+        return self._plus(other, 1)
 
     def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other.scaled(-1)
+        return self._plus(other, -1)
+
+    def _plus(self, other: Polynomial, times: int) -> Polynomial:
+        if not other.terms:
+            return self
+        denominator = lcm(self.denominator, other.denominator)
+        own, times = denominator // self.denominator, times * (denominator // other.denominator)
+        found = {powers: c * own for powers, c in self.terms.items()} if own != 1 else dict(self.terms)
+        for powers, c in other.terms.items():
+            found[powers] = found.get(powers, 0) + c * times
+        return _shortened(found, denominator)
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        return _gathered([(_sum(a, b), x * y) for a, x in self.terms.items() for b, y in other.terms.items()])
+        found: dict[Exponents, int] = {}
+        for a, x in self.terms.items():
+            for b, y in other.terms.items():
+                powers = _sum(a, b)
+                found[powers] = found.get(powers, 0) + x * y
+        return _shortened(found, self.denominator * other.denominator)
 
     def scaled(self, factor: int | Fraction) -> Polynomial:
         """`factor` times the polynomial."""
-        return _gathered([(powers, c * factor) for powers, c in self.terms.items()])
+        found = {powers: c * factor.numerator for powers, c in self.terms.items()}
+        return _shortened(found, self.denominator * factor.denominator)
 
     def power(self, exponent: int) -> Polynomial:
         """A whole power, not negative."""
@@ -80,30 +96,33 @@ class Polynomial:
 
     def substituted(self, variable: int, value: Polynomial) -> Polynomial:
         """The polynomial with `value` for a variable."""
-        result = Polynomial({})
-        for exponent, rest in self.by_power(variable).items():
-            result = result + rest * value.power(exponent)
+        parts = self.by_power(variable)
+        result, power, reached = parts.pop(0, Polynomial({})), Polynomial.constant(1), 0
+        for exponent in sorted(parts):
+            power, reached = power * value.power(exponent - reached), exponent
+            result = result + parts[exponent] * power
         return result
 
     def by_power(self, variable: int) -> dict[int, Polynomial]:
         """What each power of a variable is multiplied with."""
-        found: dict[int, list[tuple[Exponents, Fraction]]] = {}
+        found: dict[int, dict[Exponents, int]] = {}
         for powers, c in self.terms.items():
             exponent = powers[variable] if variable < len(powers) else 0
-            rest = (*powers[:variable], 0, *powers[variable + 1 :]) if exponent else powers
-            found.setdefault(exponent, []).append((rest, c))
-        return {exponent: _gathered(items) for exponent, items in found.items()}
+            rest = _trimmed((*powers[:variable], 0, *powers[variable + 1 :])) if exponent else powers
+            found.setdefault(exponent, {})[rest] = c
+        return {exponent: _shortened(terms, self.denominator) for exponent, terms in found.items()}
 
     def renamed(self, places: Sequence[int]) -> Polynomial:
         """The polynomial with variable ``places[k]`` for variable k."""
-        items = []
+        found: dict[Exponents, int] = {}
         for powers, c in self.terms.items():
             moved = [0] * (max(places, default=0) + 1)
             for k, power in enumerate(powers):
                 if power:
                     moved[places[k]] += power
-            items.append((_trimmed(moved), c))
-        return _gathered(items)
+            key = _trimmed(moved)
+            found[key] = found.get(key, 0) + c
+        return _shortened(found, self.denominator)
 
     def summed(self, variable: int, low: Polynomial, high: Polynomial) -> Polynomial:
         """The sum over all values of a variable from `low` to `high`, which is at least ``low - 1``."""
@@ -116,17 +135,17 @@ class Polynomial:
 
     def value(self, point: Sequence[int]) -> Fraction:
         """The value at a point."""
-        total = Fraction(0)
+        total = 0
         for powers, c in self.terms.items():
             for coordinate, power in zip(point, powers, strict=False):
                 c *= coordinate**power
             total += c
-        return total
+        return Fraction(total, self.denominator)
 
 
 def _sum(first: Exponents, second: Exponents) -> Exponents:
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    return (*(a + b for a, b in zip(longer, shorter, strict=False)), *longer[len(shorter) :])
+    return (*(a + b for a, b in zip(longer, shorter, strict=False)), *longer[len(shorter) :]) if shorter else longer
 
 
 def _trimmed(powers: Sequence[int]) -> Exponents:
@@ -136,12 +155,13 @@ def _trimmed(powers: Sequence[int]) -> Exponents:
     return tuple(powers[:end])
 
 
-def _gathered(items: Sequence[tuple[Exponents, Fraction]]) -> Polynomial:
-    found: dict[Exponents, Fraction] = {}
-    for powers, c in items:
-        key = _trimmed(powers)
-        found[key] = found.get(key, Fraction(0)) + c
-    return Polynomial({powers: c for powers, c in found.items() if c})
+def _shortened(terms: Mapping[Exponents, int], denominator: int) -> Polynomial:
+    """Without terms that are 0, over the least denominator."""
+    kept = {powers: c for powers, c in terms.items() if c}
+    common = gcd(denominator, *kept.values()) if denominator != 1 else 1
+    if common == 1:
+        return Polynomial(kept, denominator)
+    return Polynomial({powers: c // common for powers, c in kept.items()}, denominator // common)
 
 
 def _composed(coefficients: Sequence[Fraction], argument: Polynomial) -> Polynomial:

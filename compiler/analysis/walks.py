@@ -6,14 +6,14 @@ polynomials (`compiler.analysis.counting`), steps are relations.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import islpy as isl
 
 from compiler.analysis.boxes import box_around
 from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_count
 
-__all__ = ["Walk", "beside"]
+__all__ = ["Walk", "beside", "walk_along"]
 
 _MOST_ROWS = 80
 """Rows of different lengths that a step goes over."""
@@ -150,6 +150,12 @@ class Walk:
             return isl.Map("{ [] -> [] : false }")
         later = isl.Map.lex_lt(self.points.get_space())
         return later.intersect_domain(self.points).intersect_range(self.points).lexmin().coalesce()
+
+
+@lru_cache(maxsize=64)
+def walk_along(points: isl.Set) -> Walk:
+    """The walk of these points, with what is known of it from the last time."""
+    return Walk(points)
 
 
 def _few_terms(points: isl.Set) -> tuple[list[Term], int] | UncountedError:

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.analysis.counting import values_of
 from compiler.analysis.instance_budget import count_instances
-from compiler.analysis.walks import Walk
+from compiler.analysis.walks import Walk, walk_along
 from compiler.bind.dataflow.quasi_affine import few_pieces, piecewise
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter, Piece
@@ -68,7 +68,7 @@ class TickClock:
     @cached_property
     def walk(self) -> Walk:
         """The vectors, in order."""
-        return Walk(self.box)
+        return walk_along(self.box)
 
     def idle_ticks(self, idle: Idle) -> int:
         """How many ticks `idle` adds in all."""

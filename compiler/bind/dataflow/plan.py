@@ -27,7 +27,7 @@ from compiler.bind.dataflow.schedule_transforms import (
     slowed,
     with_lanes,
 )
-from compiler.bind.dataflow.timing import Carried, carry, node_delays, put_off, settle, short_recurrence, slowdown
+from compiler.bind.dataflow.timing import Carried, carry, later_ticks, node_delays, settle, short_recurrence, slowdown
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.ir.expr import memories_used
 from compiler.ir.program import Program, Statement
@@ -58,7 +58,7 @@ _MOST_LOOPS = 10
 """Most loops around a statement: to find the next use of a value takes long in many."""
 
 _PADS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Idle ticks that are looked at, and those between the first that is enough and the one before."""
+"""Idle ticks of which the last that are no too many are looked at, and all below."""
 
 
 @dataclass(frozen=True)
@@ -323,26 +323,35 @@ class _IdleSearch:
         kept = [k for k, edge in enumerate(candidate.network.edges)
                 if any({edge.source, edge.sink} <= members for members in loops)]
         self.carried = carry(candidate.network, candidate.clock, kept)
+        self.own = [item for item in self.carried if item.edge.source == item.edge.sink]
 
     def least(self, level: int, least: bool, room: int) -> Idle | None:
         """The fewest idle ticks after runs of time dimension `level` with which recurrences go at full rate, None if
         they add as many as `room`, or more than slowing everything down."""
         clock = self.candidate.clock
         slower = self.candidate.ticks - clock.ticks
-        for before, ticks in pairwise(_PADS):
-            if clock.idle_ticks(Idle(level, ticks, least)) >= slower:
-                return None
-            if clock.idle_ticks(Idle(level, before + 1, least)) >= room:
-                return None
-            if self._enough(Idle(level, ticks, least)):
-                trials = (Idle(level, t, least) for t in range(before + 1, ticks + 1))
-                found = next(idle for idle in trials if idle.ticks == ticks or self._enough(idle))
-                return found if clock.idle_ticks(found) < room else None
-        return None
+
+        def too_many(steps: tuple[int, int]) -> bool:
+            return (clock.idle_ticks(Idle(level, steps[1], least)) >= slower
+                    or clock.idle_ticks(Idle(level, steps[0] + 1, least)) >= room)
+
+        steps = list(pairwise(_PADS))
+        steps = steps[:bisect_left(steps, True, key=too_many)]
+        # With more idle ticks no word is read earlier: where some are enough, more are.
+        most = steps[-1][1] if steps else 0
+        if not most or not self._enough(Idle(level, most, least)):
+            return None
+        found = Idle(level, bisect_left(range(1, most), True, key=lambda t: self._enough(Idle(level, t, least))) + 1,
+                     least)
+        return found if clock.idle_ticks(found) < room else None
 
     def _enough(self, idle: Idle) -> bool:
-        late = put_off(self.carried, self.candidate.network, self.candidate.clock, idle)
-        return self.rules.is_full_rate(self.candidate.network, late, self.pipelines)
+        network = self.candidate.network
+        later = later_ticks(network, self.candidate.clock, idle, self.carried)
+        # What one node hands on to itself is seldom enough, and soon known.
+        if not self.rules.chained and node_delays(network, later(self.own), self.pipelines) is None:
+            return False
+        return self.rules.is_full_rate(network, later(self.carried), self.pipelines)
 
 
 def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: Idle | None = None) -> _Candidate:

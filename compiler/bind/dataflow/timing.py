@@ -8,7 +8,7 @@ program must be interleaved or slowed down (Bok 2018, sections 5.2 and 5.5).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from compiler.sched.process_network import Edge, NodeKind, ProcessNetwork
 from compiler.sched.process_network.channels import Traffic, counted_traffic
 from compiler.sched.process_network.symbolic_traffic import SymbolicTraffic
 
-__all__ = ["Carried", "Need", "carry", "hardware_offsets", "node_delays", "put_off", "settle", "short_recurrence",
+__all__ = ["Carried", "Need", "carry", "hardware_offsets", "later_ticks", "node_delays", "settle", "short_recurrence",
            "slowdown", "timing_needs"]
 
 _SLOWEST = 4096
@@ -91,14 +91,16 @@ def _counted(moved: Traffic, clock: TickClock) -> CountedTicks:
     return CountedTicks(clock.rank(moved.written), clock.rank(moved.read))
 
 
-def put_off(carried: list[Carried], network: ProcessNetwork, clock: TickClock, idle: Idle) -> list[Carried]:
-    """`carried` when there are `idle` ticks in `clock`."""
+def later_ticks(network: ProcessNetwork, clock: TickClock, idle: Idle,
+                carried: Sequence[Carried]) -> Callable[[Sequence[Carried]], list[Carried]]:
+    """What makes some of `carried` into what they are when there are `idle` ticks in `clock`."""
     if any(isinstance(item.words, SymbolicTicks) for item in carried):
         numbers = {edge.name: k for k, edge in enumerate(network.edges)}
-        kept = [numbers[item.edge.name] for item in carried]
-        return carry(network, tick_clock(network.times.values(), idle=idle), kept)
+        padded = tick_clock(network.times.values(), idle=idle)
+        return lambda items: carry(network, padded, [numbers[item.edge.name] for item in items])
     later, _ = clock.put_off(idle)
-    return [_carried(item.edge, item.words.put_off(later)) for item in carried if isinstance(item.words, CountedTicks)]
+    return lambda items: [_carried(item.edge, item.words.put_off(later)) for item in items
+                          if isinstance(item.words, CountedTicks)]
 
 
 class Need(NamedTuple):

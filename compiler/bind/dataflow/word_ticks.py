@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 
 import islpy as isl
 import numpy as np
@@ -151,8 +151,10 @@ class SymbolicTicks:
 WordTicks = CountedTicks | SymbolicTicks
 
 
+@lru_cache(maxsize=1024)
 def ticks_between(relation: isl.Map, clock: Walk) -> tuple[int, int]:
-    """Least and most ticks from a vector to the one that `relation` gives for it."""
+    """Least and most ticks from a vector to the one that `relation` gives for it. Candidates that differ in idle ticks,
+    or in operators only, ask for the same again."""
     dims = clock.dims
     pairs = relation.wrap().flatten()
     between = joined(lex_below(clock.below, dims, dims, 2 * dims), lex_below(clock.below, dims, 0, 2 * dims))
