@@ -3,6 +3,8 @@ stalls."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from c_targets import gcc_results
@@ -10,7 +12,7 @@ from irregular_programs import program_of
 
 import compiler
 from compiler.bind.dataflow.design import DataflowDesign
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
 
@@ -74,6 +76,44 @@ def test_a_loop_ends_when_nothing_changes_any_more(text: str, cases: list[tuple[
         np.testing.assert_array_equal(found["y"], interpret(program, {"x": x})["y"])
         ticks.append(check(design, {"x": x}, simulator))
     assert design.least_cycles == ticks[0] < ticks[1] < ticks[2] <= design.predicted_cycles
+
+
+GCD_OF_ALL = """void f(const int x[4], int y[4]) {
+    int a, b;
+#pragma scop
+    b = x[0];
+    for (int i = 0; i < 4; i++) {
+        a = x[i];
+#pragma sluice max_trips(20)
+        while (a != b) {
+            if (a > b) a -= b;
+            else b -= a;
+        }
+        y[i] = b;
+    }
+#pragma endscop
+}"""
+"""Every loop begins with what the one before it has left."""
+
+
+def test_a_loop_inside_another_ends_early_each_time(simulator: str) -> None:
+    design = compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="dataflow")
+    assert isinstance(design, DataflowDesign)
+    cases = [np.array(x, np.int32) for x in ((5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21))]
+    for x in cases:
+        found = gcc_results(GCD_OF_ALL, "f", {"x": x, "y": np.zeros(4, np.int32)})
+        np.testing.assert_array_equal(found["y"], interpret(design.program, {"x": x})["y"])
+    ticks = [check(design, {"x": x}, simulator) for x in cases]
+    assert design.least_cycles == ticks[0] < ticks[1] < ticks[2] < design.predicted_cycles
+
+
+def test_loops_that_take_turns_end_together(simulator: str) -> None:
+    path = Path("apps/irregular/mandelbrot.c")
+    design = compiler.compile(load_c(path, MOST=12), target="dataflow")
+    assert isinstance(design, DataflowDesign)
+    found = gcc_results(f"#define MOST 12\n{path.read_text()}", "mandelbrot", {"count": np.zeros((4, 6), np.uint8)})
+    np.testing.assert_array_equal(found["count"], interpret(design.program, {})["count"])
+    assert design.least_cycles < check(design, {}, simulator) < design.predicted_cycles
 
 
 def test_a_search_ends_when_the_text_does(simulator: str) -> None:

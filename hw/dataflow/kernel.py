@@ -120,15 +120,32 @@ class Kernel(wiring.Component):
 
     def _leave(self, m: Module, leave: Exit) -> None:
         """End a loop early."""
-        node, ended = self.spec.nodes[leave.node], Signal()
+        node, ended, zero = self.spec.nodes[leave.node], Signal(), Signal()
         ticks = node.delay + node.latency + leave.wait
-        zero = self._taps.delayed(self._results[leave.node], leave.wait) == 0
-        over = self._when(m, node.fires, ticks) & self._when(m, leave.where, ticks) & zero
-        m.d.comb += self._chain.skip.eq(ended & self._when(m, leave.where, 0))
+        m.d.comb += zero.eq(self._results[leave.node] == 0)
+        zeros = Cat(self._taps.delayed(zero, leave.wait + back) for back in (0, *leave.back))
+        over = self._when(m, node.fires, ticks) & self._when(m, leave.looks, ticks) & zeros.all()
+        inside = self._when(m, leave.where, 0)
+        m.d.comb += self._chain.skip.eq(ended & inside)
         with m.If(self._begin):
             m.d.sync += ended.eq(0)
-        with m.Elif(self._en & over):
-            m.d.sync += ended.eq(1)
+        if leave.repeats:
+            self._once_each(m, ended, inside, over, ticks)
+        else:
+            with m.Elif(self._en & over):
+                m.d.sync += ended.eq(1)
+
+    def _once_each(self, m: Module, ended: Signal, inside: Value, over: Value, ticks: int) -> None:
+        """Keep that the loop has ended until it is left; what is `over` comes from vectors of `ticks` ticks ago, the
+        first ones from before the loop."""
+        old = Signal(range(ticks + 1))  # ticks until what comes is from vectors of this iteration
+        with m.Elif(self._en):
+            with m.If(~inside):
+                m.d.sync += [ended.eq(0), old.eq(ticks)]
+            with m.Elif(old != 0):
+                m.d.sync += old.eq(old - 1)
+            with m.Elif(over):
+                m.d.sync += ended.eq(1)
 
     def _when(self, m: Module, predicate: Predicate, ticks: int) -> Value:
         """Whether `predicate` held for the counters of `ticks` ticks ago."""

@@ -278,14 +278,20 @@ class StreamPorts(Protocol):
 @dataclass(frozen=True)
 class Exit:
     """A loop that ends early: that of counter number `level`, over the vectors in `where`. When node number `node` has
-    fired in one of these, and its result `wait` ticks ago was zero, the counter's next step there, from a tick later
-    on, is to `target`, which is more than all values in `where`."""
+    fired in one of these that is in `looks`, and its results `wait` ticks ago, and `back` ticks before that, were all
+    zero, the counter's next step there, from a tick later on, is to `target`, which is more than all values in `where`.
+    `repeats`: the loop is inside others, for each of whose iterations that holds anew; a vector that is not in `where`
+    is then between those of one iteration and those of the next.
+    """
 
     node: int
     where: Predicate
+    looks: Predicate
     level: int
     target: int
     wait: int
+    back: tuple[int, ...] = ()
+    repeats: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from random_data import function_data
 
 import compiler
 from compiler.bind.dataflow.errors import DataflowError
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.program import Program
 
 LONGER_VECTORS = """void f(const unsigned char x[8], const int h[8], int y[8], int r[3])
@@ -86,6 +86,49 @@ def test_a_loop_that_makes_all_iterations_says_why(body: str, parameters: str, a
     assert design.least_cycles == design.predicted_cycles and design.plan.kernel.exit is None
     wanted = rf"statement '\w+' \(f.c:\d+\) says when its loop ends, but .*{reason}"
     assert re.search(wanted, design.choices["early exit"])
+
+
+GCD_OF_ALL = """void f(const int x[4], int y[4]) {
+    int a, b;
+#pragma scop
+    b = x[0];
+    for (int i = 0; i < 4; i++) {
+        a = x[i];
+#pragma sluice max_trips(20)
+        while (a != b) {
+            if (a > b) a -= b;
+            else b -= a;
+        }
+        y[i] = b;
+    }
+#pragma endscop
+}"""
+"""Every loop begins with what the one before it has left."""
+
+
+def test_a_loop_inside_another_ends_early_each_time() -> None:
+    design = compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="dataflow")
+    first, some, late = ({"x": np.array(x, np.int32)} for x in ((5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)))
+    assert design.cycles_for(first) == design.least_cycles < design.cycles_for(some) < design.cycles_for(late)
+    assert design.cycles_for(late) < design.predicted_cycles
+    assert re.fullmatch(r"the loop of statement '\w+' \(f.c:8\), \d+ iterations after its value is zero, 4 times",
+                        design.choices["early exit"])
+
+
+def test_loops_that_take_turns_end_together() -> None:
+    design = compiler.compile(load_c("apps/irregular/mandelbrot.c", MOST=12), target="dataflow")
+    assert re.search(r"after 3 values are zero, 8 times$", design.choices["early exit"])
+    assert design.least_cycles < design.cycles_for({}) < design.predicted_cycles
+
+
+def test_a_delay_across_a_loop_becomes_a_queue() -> None:
+    """What waits for ticks only would come out too late behind a loop that has ended."""
+    text = GCD_OF_ALL.replace("(20)", "(5)").replace("a = x[i];", "a = x[i]; int c = 3 * a;")
+    program = parse_scop(text.replace("y[i] = b;", "y[i] = b + c;"), "f.c")
+    designs = [compiler.compile(program, target="dataflow", exits=exits) for exits in ("early", "maximum")]
+    kinds = [[channel.kind for channel in design.plan.kernel.channels] for design in designs]
+    assert kinds[0].count("delay") < kinds[1].count("delay")
+    assert designs[0].least_cycles < designs[0].predicted_cycles == designs[1].predicted_cycles
 
 
 def test_programs_without_such_loops_are_as_they_were() -> None:

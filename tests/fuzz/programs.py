@@ -19,7 +19,7 @@ from random_c import random_function
 from random_constants import constant_function
 from random_control import control_function
 from random_data import function_data
-from random_exits import exit_function
+from random_exits import exit_function, inner_exit_function
 from random_float_c import float_function, single_function
 from random_float_nests import float_nest_function
 from random_kernels import kernel_function
@@ -69,6 +69,7 @@ GENERATORS: Mapping[str, Generator] = {
     "addresses": Generator(address_function, 3, ("fpga", "dataflow", "vector")),
     "tables": Generator(table_function, 2),
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
+    "inner exits": Generator(inner_exit_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga")),
     "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga")),
     "single floats": Generator(single_function, 1, ("dataflow", "fpga", "vector")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
@@ -39,10 +39,11 @@ _SPARSE = 16
 it; shorter ones are a few registers."""
 
 
-def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: list[Carried],
-                 delays: Mapping[str, int], pipelines: Mapping[str, Pipeline]) -> KernelSpec:
-    """The kernel of `network`; channels are those of its edges, in their order."""
-    builder = _Builder(network, clock, carried, dict(delays), dict(pipelines))
+def build_kernel(name: str, network: ProcessNetwork, clock: TickClock, carried: Sequence[Carried],
+                 delays: Mapping[str, int], pipelines: Mapping[str, Pipeline], *, sparse: int = _SPARSE) -> KernelSpec:
+    """The kernel of `network`; channels are those of its edges, in their order. `sparse`: ticks from which on a delay
+    of few words is a queue."""
+    builder = _Builder(network, clock, carried, dict(delays), dict(pipelines), sparse)
     return KernelSpec(
         name=name, counters=clock.counters, ticks=clock.most_ticks(network.sizes), sizes=builder.sizes(),
         nodes=tuple(builder.node(node) for node in network.nodes),
@@ -64,8 +65,9 @@ def _forwarded(memory: int, pipelines: Mapping[str, Pipeline]) -> int:
 
 
 class _Builder:
-    def __init__(self, network: ProcessNetwork, clock: TickClock, carried: list[Carried], delays: dict[str, int],
-                 pipelines: dict[str, Pipeline]) -> None:
+    def __init__(self, network: ProcessNetwork, clock: TickClock, carried: Sequence[Carried], delays: dict[str, int],
+                 pipelines: dict[str, Pipeline], sparse: int) -> None:
+        self.sparse = sparse
         self.network = network
         self.clock = clock
         self.carried = carried
@@ -156,7 +158,7 @@ class _Builder:
         source = self.numbers[edge.source]
         size = item.words.high_water(read - written)
         distance = item.least + read - written
-        if item.constant and not (distance >= _SPARSE and 2 * size <= distance):
+        if item.constant and not (distance >= self.sparse and 2 * size <= distance):
             return ChannelSpec(edge.name, "delay", kind, source, operand, distance, written, read)
         push = predicate(edge.relation.domain().apply(self.times[edge.source]), box)
         pop = predicate(self._taken(item), box)

@@ -12,16 +12,17 @@ import numpy as np
 
 from compiler.bind.bounds import Bounds, traffic_text
 from compiler.bind.dataflow.bounds import TickBound, tick_bound
-from compiler.bind.dataflow.early_exit import Jump
 from compiler.bind.dataflow.host import kernel_interface
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan
+from compiler.bind.dataflow.reorder import instance_ticks
 from compiler.bind.dataflow.running import Executable, StreamPlace
 from compiler.bind.dataflow.start_to_done import start_to_done
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.dataflow.word_streams import KernelArrays
 from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks, live_values
 from compiler.bind.design import BufferStorage, Run, check_inputs
+from compiler.bind.jumps import Jumps
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.ir.interpret import statement_values
 from compiler.ir.program import Program
@@ -64,19 +65,20 @@ class DataflowDesign(StreamDesign):
 
     def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Ticks of a run on `inputs`. Raises `InputError`, and `ProgramError` for what they may not be."""
-        jump = self._jump(inputs)
-        return self.predicted_cycles - (jump.saved if jump else 0)
+        jumps = self._jumps(inputs)
+        return self.predicted_cycles - (jumps.saved if jumps else 0)
 
     def start_to_done_for(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Clock cycles of a run on `inputs`; see `predicted_start_to_done`. Raises as `cycles_for` does."""
-        return start_to_done(self.plan, self.executable.places, self.main_memory, self.sizes, self._jump(inputs))
+        return start_to_done(self.plan, self.executable.places, self.main_memory, self.sizes, self._jumps(inputs))
 
-    def _jump(self, inputs: Mapping[str, np.ndarray]) -> Jump | None:
+    def _jumps(self, inputs: Mapping[str, np.ndarray]) -> Jumps | None:
         """What a run on `inputs` leaves out."""
-        if self.plan.early is None:
+        early, network = self.plan.early, self.plan.network
+        if early is None:
             return None
-        data = check_inputs(self.program, inputs)
-        return self.plan.early.jump(statement_values(self.plan.network.program, data, self.plan.early.statement))
+        values = statement_values(network.program, check_inputs(self.program, inputs), early.statement)
+        return early.jumps(instance_ticks(network, network.node(early.statement), self.plan.clock), values)
 
     @cached_property
     def bound(self) -> TickBound:

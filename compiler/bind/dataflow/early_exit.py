@@ -9,64 +9,65 @@ that fires behind the gap is computed in terms, too (`compiler.bind.dataflow.aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 
 from compiler.bind.dataflow.after_loop import AfterLoop
-from compiler.bind.dataflow.loop_windows import KernelFacts, NotQuiet, Window, name_of
+from compiler.bind.dataflow.loop_windows import KernelFacts, LoopNest, NotQuiet, Window, name_of
 from compiler.bind.dataflow.quiet_values import QuietValues
+from compiler.bind.jumps import Jumps
 from hw.dataflow.spec import Affine, Constraint, Exit, KernelSpec, Operator, Predicate
 
-__all__ = ["EarlyExit", "Jump", "find_exit"]
+__all__ = ["EarlyExit", "find_exit"]
 
 _MOST_WAITING = 8
 """Iterations that values may take to settle."""
 
-
-@dataclass(frozen=True)
-class Jump:
-    """From tick `tick` of a run with all iterations on, everything is `saved` ticks earlier."""
-
-    tick: int
-    saved: int
+_MOST_ENDS = 32
+"""Ways in which a kernel may go on behind a loop."""
 
 
 @dataclass(frozen=True)
 class EarlyExit:
-    """The loop around statement `statement` (`label`) ends early: `waiting` iterations of `period` ticks after the one
-    whose value is zero, of which instance `first` is the first that is looked at, and `looks` are; `tick`: the first
-    one behind the loop, in a run with all iterations."""
+    """The loop around statement `statement` (`label`) ends early, in each of the iterations of the loops around it that
+    `nest` has: `waiting` iterations after the one in which all its values are zero."""
 
     statement: str
     label: str
     exit: Exit
-    first: int
-    looks: int
-    period: int
+    nest: LoopNest
     waiting: int
-    tick: int
 
-    def jump(self, values: np.ndarray) -> Jump | None:
-        """What a run leaves out if the statement's instances have `values`; None if it makes all iterations."""
-        zeros = np.flatnonzero(values[self.first:self.first + self.looks] == 0)
-        left = self.looks - 1 - int(zeros[0]) - self.waiting if len(zeros) else 0
-        return Jump(self.tick, left * self.period) if left > 0 else None
+    def jumps(self, ticks: np.ndarray, values: np.ndarray) -> Jumps | None:
+        """What a run leaves out if the statement's instances fire in `ticks` and have `values`; None if it makes all
+        iterations."""
+        windows, looks, period = self.nest.windows, self.nest.looks, self.nest.windows[0].period
+        on = np.zeros(max(int(ticks.max()), *(window.behind for window in windows)) + 1, bool)
+        on[ticks] = values != 0
+        begun = np.array([window.start for window in windows])
+        rows = on[begun[:, None, None] + period * np.arange(looks)[:, None] + np.array(self.nest.phases)].any(axis=2)
+        ended = np.where(rows.all(axis=-1), looks, (~rows).argmax(axis=1))
+        saved = period * np.maximum(0, looks - 1 - ended - self.waiting)
+        return Jumps.of(np.array([window.behind for window in windows]), saved)
 
     @property
     def most_saved(self) -> int:
         """Ticks of a run that it saves at most."""
-        return (self.looks - 1 - self.waiting) * self.period
+        return len(self.nest.windows) * (self.nest.looks - 1 - self.waiting) * self.nest.windows[0].period
 
     def __str__(self) -> str:
-        return f"the loop of {self.label}, {self.waiting + 1} iterations after its value is zero"
+        """Which loop, and how much later."""
+        values = "its value is" if len(self.nest.phases) == 1 else f"{len(self.nest.phases)} values are"
+        times = f", {len(self.nest.windows)} times" if self.exit.repeats else ""
+        return f"the loop of {self.label}, {self.waiting + 1} iterations after {values} zero{times}"
 
 
-def find_exit(kernel: KernelSpec, label: Callable[[str], str | None]) -> EarlyExit | str:
+def find_exit(kernel: KernelSpec, label: Callable[[str], str]) -> EarlyExit | str:
     """The loop of a kernel that ends early; else the reason why one makes all its iterations, empty if there is none
-    that could end. `label`: what a node is called; None if it does not fire in the order of its instances."""
+    that could end. `label`: what a node is called."""
     flags = _recurrences(kernel)
     if not flags:
         return ""
@@ -75,17 +76,22 @@ def find_exit(kernel: KernelSpec, label: Callable[[str], str | None]) -> EarlyEx
     except NotQuiet:
         return ""
     reason = ""
-    windows = sorted(facts.windows(), key=lambda w: -w.count * w.period)
-    for window in windows:
-        for flag, phase in _flags(facts, window, flags):
-            name = label(kernel.nodes[flag].name)
-            if name is None:
-                continue
-            found = _exit(facts, window, flag, phase, name)
-            if isinstance(found, EarlyExit):
-                return found
-            reason = reason or found
+    found = [(flag, nest) for flag in flags for nest in facts.nests(kernel.nodes[flag].fires)
+             if _is_final(facts, nest, flag)]
+    for flag, nest in sorted(found, key=lambda entry: -entry[1].ticks):
+        trial = _exit(facts, nest, flag, label(kernel.nodes[flag].name))
+        if isinstance(trial, EarlyExit):
+            return trial
+        reason = reason or trial
     return reason
+
+
+def _is_final(facts: KernelFacts, nest: LoopNest, flag: int) -> bool:
+    """Whether a node's values stay zero once they are, in the first window; false if that is not known."""
+    try:
+        return QuietValues(facts, nest.windows[0], flag, nest.phases, 1).is_final()
+    except NotQuiet:
+        return False
 
 
 def _recurrences(kernel: KernelSpec) -> list[int]:
@@ -102,37 +108,42 @@ def _recurrences(kernel: KernelSpec) -> list[int]:
                   key=lambda n: last[n].word.width)
 
 
-def _flags(facts: KernelFacts, window: Window, flags: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Those of `flags` that stay zero once they are, and where in each iteration they fire once."""
-    for number in flags:
-        node = facts.kernel.nodes[number]
-        phases = facts.phases(node.fires, window)
-        if len(phases) == 1 and QuietValues(facts, window, number, phases[0], 1).is_final():
-            yield number, phases[0]
-
-
-def _exit(facts: KernelFacts, window: Window, flag: int, phase: int, label: str) -> EarlyExit | str:
+def _exit(facts: KernelFacts, nest: LoopNest, flag: int, label: str) -> EarlyExit | str:
     """The exit with the fewest iterations after the flag is zero, or why there is none."""
-    node = facts.kernel.nodes[flag]
-    ticks = phase + node.delay + node.latency + 1
-    least, reason = ticks // window.period, ""
-    looks = window.target - window.low
+    node, period = facts.kernel.nodes[flag], nest.windows[0].period
+    ticks = nest.phases[-1] + node.delay + node.latency + 1
+    least, reason = ticks // period, ""
     for waiting in range(least, least + _MOST_WAITING):
-        if looks <= waiting + 1:
+        if nest.looks <= waiting + 1:
             reason = reason or "the loop has too few iterations"
             break
         try:
-            quiet = QuietValues(facts, window, flag, phase, waiting)
-            _check_left_out(quiet)
-            AfterLoop(quiet).check()
+            _check(facts, nest, flag, waiting)
         except NotQuiet as error:
             reason = str(error)
             continue
-        first = facts.count(node.fires, window.start)
-        leave = Exit(flag, _where(facts, window), window.level, window.target,
-                     max(0, waiting * window.period - ticks))
-        return EarlyExit(node.name, label, leave, first, looks, window.period, waiting, window.behind)
+        back = tuple(nest.phases[-1] - phase for phase in nest.phases[-2::-1])
+        leave = Exit(flag, _where(facts, nest), _where(facts, nest, nest.phases[-1]), nest.windows[0].level,
+                     nest.windows[0].target, max(0, waiting * period - ticks), back, len(nest.windows) > 1)
+        return EarlyExit(node.name, label, leave, nest, waiting)
     return f"{label} says when its loop ends, but {reason}"
+
+
+def _check(facts: KernelFacts, nest: LoopNest, flag: int, waiting: int) -> None:
+    """Raise `NotQuiet` unless all windows may be left after as many iterations. Those behind which the same follows are
+    looked at once."""
+    proven: list[tuple[Window, int]] = []
+    for window in nest.windows:
+        if any(facts.same(window.start, other.start, window.period) and
+               facts.same(window.behind, other.behind, ticks) for other, ticks in proven):
+            continue
+        if len(proven) == _MOST_ENDS:
+            raise NotQuiet("too many different things follow it")
+        quiet = QuietValues(facts, window, flag, nest.phases, waiting)
+        if not quiet.is_final():
+            raise NotQuiet("it may go on in other iterations of the loops around it")
+        _check_left_out(quiet)
+        proven.append((window, AfterLoop(quiet).check()))
 
 
 def _check_left_out(quiet: QuietValues) -> None:
@@ -143,8 +154,8 @@ def _check_left_out(quiet: QuietValues) -> None:
         if node.kind != "compute" and facts.phases(node.fires, window):
             raise NotQuiet(f"every iteration moves a word of {name_of(node)} from or to main memory")
     for channel in kernel.channels:
-        moves = (channel.push, channel.pop) if channel.kind == "fifo" else (channel.push,)
-        if channel.kind != "delay" and any(facts.phases(predicate, window) for predicate in moves):
+        apart = abs(channel.read - channel.written) <= (quiet.waiting + 1) * window.period
+        if channel in quiet.moved and not (apart and facts.turns(channel, window)):
             raise NotQuiet(f"every iteration moves a word of the queue {channel.name}")
     for number, place in kernel.accesses:
         node, operator = kernel.nodes[number], kernel.nodes[number].operators[place]
@@ -161,15 +172,22 @@ def _is_settled(quiet: QuietValues, number: int, load: Operator) -> bool:
                for phase in quiet.facts.phases(quiet.kernel.nodes[number].fires, quiet.window))
 
 
-def _where(facts: KernelFacts, window: Window) -> Predicate:
-    """The vectors of the iterations before the one that the counter may jump to."""
-    count = len(facts.columns)
+def _where(facts: KernelFacts, nest: LoopNest, phase: int | None = None) -> Predicate:
+    """The vectors of the iterations before the one that the counter may jump to, or those of one tick of each."""
+    counters, [window, *_] = facts.kernel.counters, nest.windows
 
-    def unit(level: int, factor: int, constant: int) -> Affine:
-        return Affine(tuple(factor if k == level else 0 for k in range(count)), constant)
+    def bound(level: int, factor: int, value: int, equal: bool = False) -> Constraint:
+        unit = tuple(factor if k == level else 0 for k in range(len(counters)))
+        return Constraint(Affine(unit, -factor * value), equal)
 
-    outer = [Constraint(unit(level, 1, -int(facts.columns[level, window.start])), True)
-             for level in range(window.level)]
-    inside = (Constraint(unit(window.level, 1, -window.low), False),
-              Constraint(unit(window.level, -1, window.target - 1), False))
-    return ((*outer, *inside),)
+    found = [bound(window.level, 1, window.low), bound(window.level, -1, window.target - 1)]
+    for level, (low, high) in enumerate(zip(nest.lows, nest.highs, strict=True)):
+        if low == high:
+            found.append(bound(level, 1, low, equal=True))
+        else:
+            found += [bound(level, 1, low)] if low > counters[level].minimum else []
+            found += [bound(level, -1, high)] if high < counters[level].maximum else []
+    if phase is not None and len(nest.phases) > 1:
+        inner = facts.columns[:, window.start + phase].tolist()
+        found += [bound(level, 1, inner[level], equal=True) for level in range(window.level + 1, len(counters))]
+    return (tuple(found),)

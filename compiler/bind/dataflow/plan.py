@@ -54,6 +54,9 @@ _MOST_LISTED = 1 << 18
 _NO_LIMIT = 1 << 62
 """More ticks than any schedule has."""
 
+_SPARSE_IN_LOOPS = 4
+"""Ticks from which on few words wait in queues, so that loops that they wait for may end early."""
+
 _MOST_LOOPS = 10
 """Most loops around a statement: to find the next use of a value takes long in many."""
 
@@ -83,22 +86,27 @@ class Plan:
 
     def with_exit(self) -> Plan:
         """The same, whose loop that can end early does."""
-        def label(name: str) -> str | None:
-            statement = self.network.program.statement(name)
-            return statement.label() if _in_order(self, statement) else None
-
-        found = find_exit(self.kernel, label)
+        found = self._exit(self.kernel)
+        kernel = self.kernel
+        if isinstance(found, str) and found:
+            kernel = self._in_queues()
+            other = self._exit(kernel)
+            found, kernel = (found, self.kernel) if isinstance(other, str) else (other, kernel)
         choices = self.choices | ({"early exit": str(found)} if found else {})
         if isinstance(found, str):
             return replace(self, choices=choices)
-        return replace(self, kernel=replace(self.kernel, exit=found.exit), choices=choices, early=found)
+        return replace(self, kernel=replace(kernel, exit=found.exit), choices=choices, early=found)
 
+    def _exit(self, kernel: KernelSpec) -> EarlyExit | str:
+        return find_exit(kernel, lambda name: self.network.program.statement(name).label())
 
-def _in_order(plan: Plan, statement: Statement) -> bool:
-    """Whether a statement fires in the order of its instances."""
-    domain = statement.domain
-    times = plan.network.times[statement.name].intersect_domain(domain)
-    return times.lex_lt_map(times).is_subset(domain.lex_lt_set(domain))
+    def _in_queues(self) -> KernelSpec:
+        """The kernel whose words wait in queues rather than for a number of ticks, where few do."""
+        delays = {node.name: node.delay for node in self.kernel.nodes}
+        kernel = build_kernel(self.kernel.name, self.network, self.clock, self.carried, delays, self.pipelines,
+                              sparse=_SPARSE_IN_LOOPS)
+        validate_kernel(kernel, self.network.program, self.network.times)
+        return kernel
 
 
 class _Fit(NamedTuple):

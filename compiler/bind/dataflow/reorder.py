@@ -11,7 +11,7 @@ from compiler.bind.dataflow.iteration_counters import TickClock
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.sched.process_network import Node, NodeKind, ProcessNetwork
 
-__all__ = ["firing_ticks", "memory_array", "stream_elements", "stream_lengths"]
+__all__ = ["firing_ticks", "instance_ticks", "memory_array", "stream_elements", "stream_lengths"]
 
 
 def memory_array(network: ProcessNetwork, node: Node) -> str:
@@ -43,10 +43,15 @@ def stream_elements(network: ProcessNetwork, node: Node, sizes: Sequence[int] = 
 def firing_ticks(network: ProcessNetwork, node: Node, clock: TickClock, sizes: Sequence[int] = ()) -> np.ndarray:
     """When the node fires, by the counters: ticks of a run, in order, int64 of shape [firings]. In a network with
     run-time sizes, of a run with these."""
+    return np.sort(instance_ticks(network, node, clock, sizes))
+
+
+def instance_ticks(network: ProcessNetwork, node: Node, clock: TickClock, sizes: Sequence[int] = ()) -> np.ndarray:
+    """The same in the lexicographic order of the statement's instances."""
     domain = _sized(node.schedule.domain(), sizes)
     count, columns = enumerate_points(domain)
     times = evaluate_map(node.schedule, domain, columns, count)
-    ticks = np.sort(clock.rank(np.stack([np.broadcast_to(t, count) for t in times])))
+    ticks = clock.rank(np.stack([np.broadcast_to(t, count) for t in times]))
     return ticks - clock.first_tick(sizes)
 
 

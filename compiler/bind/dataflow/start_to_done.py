@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.bind.dataflow.early_exit import Jump
 from compiler.bind.dataflow.plan import Plan
 from compiler.bind.dataflow.reorder import firing_ticks
 from compiler.bind.dataflow.running import StreamPlace
+from compiler.bind.jumps import Jumps
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
 from hw.dataflow.kernel import STREAM_WORDS
 from hw.main_memory import MainMemory
@@ -23,15 +23,15 @@ _NEXT_CHUNK = 16
 
 
 def start_to_done(plan: Plan, places: tuple[Sequence[StreamPlace], Sequence[StreamPlace]], memory: MainMemory,
-                  sizes: tuple[int, ...], jump: Jump | None = None) -> int:
-    """Clock cycles from the start bit to done; with `jump`, of a run in which a loop ends early. `places`: input and
+                  sizes: tuple[int, ...], jumps: Jumps | None = None) -> int:
+    """Clock cycles from the start bit to done; with `jumps`, of a run in which a loop ends early. `places`: input and
     output streams, as they lie in memory; `sizes`: the values of the run-time sizes."""
-    saved, bus = jump.saved if jump else 0, memory.port_bits // 8
+    saved, bus = jumps.saved if jumps else 0, memory.port_bits // 8
     sides = [[place for place in side if place.words] for side in places]
     chunks = [sum(_rows(place).chunks(bus) for place in side) for side in sides]
     if sum(chunks) > MOST_CHUNKS:
         return max(plan.total_ticks(sizes) - saved, _NEXT_CHUNK * max(chunks))
-    inputs, outputs = ([StreamTimeline(_rows(place), firing_steps(plan, place.node, sizes, jump), bus, STREAM_WORDS)
+    inputs, outputs = ([StreamTimeline(_rows(place), firing_steps(plan, place.node, sizes, jumps), bus, STREAM_WORDS)
                         for place in side] for side in sides)
     return follow_streams(inputs, outputs, memory, _TIMING)
 
@@ -40,8 +40,8 @@ def _rows(place: StreamPlace) -> Rows:
     return Rows(place.words, place.dtype.itemsize, (place.address,))
 
 
-def firing_steps(plan: Plan, name: str, sizes: tuple[int, ...], jump: Jump | None = None) -> np.ndarray:
+def firing_steps(plan: Plan, name: str, sizes: tuple[int, ...], jumps: Jumps | None = None) -> np.ndarray:
     """Steps of the kernel in which a stream's node fires."""
     delay = next(node.delay for node in plan.kernel.nodes if node.name == name)
-    ticks = firing_ticks(plan.network, plan.network.node(name), plan.clock, sizes) + delay
-    return ticks if jump is None else np.where(ticks - delay >= jump.tick, ticks - jump.saved, ticks)
+    ticks = firing_ticks(plan.network, plan.network.node(name), plan.clock, sizes)
+    return (jumps.times(ticks) if jumps else ticks) + delay
