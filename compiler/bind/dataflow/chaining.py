@@ -26,22 +26,25 @@ from hw.delays import MEMORY_OUTPUT, operator_delays
 __all__ = ["chain_recurrences"]
 
 def chain_recurrences(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options,
-                      slow: int = 1) -> tuple[list[Carried], dict[str, Pipeline]] | None:
+                      slow: int = 1, idling: Sequence[Carried] | None = None
+                      ) -> tuple[list[Carried], dict[str, Pipeline]] | None:
     """`carried` and `pipelines` with the operators of short recurrences chained, but for those whose latency `options`
     set, at `slow` ticks per time; None if they are too short even then. Loads take as many ticks as registers behind
-    memories leave paths short, or else one."""
+    memories leave paths short, or else one. `idling`: the same edges with the idle ticks that recurrences have then."""
     for load_ticks in reversed(LOAD_TICKS):
-        found = _chained(carried, pipelines, options, slow, load_ticks)
+        found = _chained((carried, idling or carried), pipelines, options, slow, load_ticks)
         if found is not None or not any(o.op == "load" for line in pipelines.values() for o in line.operators):
             return found
     return None
 
 
-def _chained(carried: Sequence[Carried], pipelines: Mapping[str, Pipeline], options: Options, slow: int,
-             load_ticks: int) -> tuple[list[Carried], dict[str, Pipeline]] | None:
-    """As `chain_recurrences`, with so many ticks for loads. They see stores that begin in them."""
+def _chained(edges: tuple[Sequence[Carried], Sequence[Carried]], pipelines: Mapping[str, Pipeline], options: Options,
+             slow: int, load_ticks: int) -> tuple[list[Carried], dict[str, Pipeline]] | None:
+    """As `chain_recurrences`, with so many ticks for loads. They see stores that begin in them. `edges`: without and
+    with idle ticks."""
+    without, carried = edges
     found_carried, found = list(carried), dict(pipelines)
-    for members in _short(carried, pipelines, slow):
+    for members in _short(without, pipelines, slow):
         graph = _OperatorGraph(carried, {name: pipelines[name] for name in members}, options, slow,
                                load_ticks)
         times = graph.times()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import islpy as isl
 import numpy as np
@@ -16,10 +16,13 @@ from compiler.bind.dataflow.quasi_affine import few_pieces, piecewise
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter, Piece
 
-__all__ = ["Idle", "TickClock", "tick_clock"]
+__all__ = ["Idle", "Runs", "TickClock", "idling_clock", "tick_clock"]
 
 _MOST_PIECES = 6
 """Cases in the bound of a counter; with more of them it gets constant bounds."""
+
+_MOST_AMOUNTS = 32
+"""Cases in the number of idle ticks, which are constants in most."""
 
 _FEW_TICKS = 1 << 18
 """Ticks that are looked at one by one."""
@@ -71,9 +74,9 @@ class TickClock:
         return walk_along(self.box)
 
     def idle_ticks(self, idle: Idle) -> int:
-        """How many ticks `idle` adds in all."""
+        """How many ticks `idle`, which is everywhere, adds in all."""
         if self.ticks <= _FEW_TICKS:
-            return self.put_off(idle)[1]
+            return self.put_off((idle,))[1]
         runs = self.box.project_out(isl.dim_type.set, idle.level, self.box.dim(isl.dim_type.set) - idle.level)
         if not idle.least:
             return idle.ticks * count_instances(runs.coalesce())
@@ -83,18 +86,29 @@ class TickClock:
         added = isl.Map.from_range(short).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, idle.level)
         return count_instances(added.apply_range(rest).wrap().flatten().coalesce())
 
-    def put_off(self, idle: Idle) -> tuple[np.ndarray, int]:
-        """Ticks that each tick comes later with `idle` (int64 of shape [ticks]), and how many are added in all."""
-        columns = self._columns
+    def put_off(self, idle: Sequence[Idle], sizes: int = 0) -> tuple[np.ndarray, int]:
+        """Ticks that each tick comes later with all of `idle` (int64 of shape [ticks]), and how many are added, but for
+        those after everything, which are left out. The first `sizes` counters have one value in a run of the kernel."""
+        later, total = np.zeros(self.ticks, np.int64), 0
+        ends = self.runs(sizes).last
+        for level in {each.level for each in idle}:
+            runs = self.runs(level)
+            added = runs.idle_ticks([each for each in idle if each.level == level])
+            added[np.isin(runs.last, ends)] = 0
+            later += (np.cumsum(added) - added)[runs.numbers]
+            total += int(added.sum())
+        return later, total
+
+    def runs(self, level: int) -> Runs:
+        """The runs of the counters from number `level` inwards, or single ticks inside the innermost one."""
         starts = np.ones(self.ticks, bool)
-        starts[1:] = (columns[: idle.level, 1:] != columns[: idle.level, :-1]).any(axis=0)
+        starts[1:] = (self._columns[:level, 1:] != self._columns[:level, :-1]).any(axis=0)
         first = np.flatnonzero(starts)
         last = np.append(first[1:], self.ticks) - 1
-        added = np.full(len(first), idle.ticks)
-        if idle.least:
-            added = np.maximum(0, idle.ticks - 1 - columns[idle.level, last] + columns[idle.level, first])
-        before = np.cumsum(added) - added
-        return before[np.cumsum(starts) - 1], int(added.sum())
+        lengths = np.zeros_like(first)
+        if level < len(self.counters):
+            lengths = self._columns[level, last] - self._columns[level, first] + 1
+        return Runs(self._columns[:level, first], lengths, last, np.cumsum(starts) - 1)
 
     @cached_property
     def _columns(self) -> np.ndarray:
@@ -121,33 +135,98 @@ class TickClock:
 @dataclass(frozen=True)
 class Idle:
     """Ticks in which nothing fires, after each run of the counters from number `level` inwards: `ticks` of them, or, if
-    `least`, as many as the counter of that level has values less than `ticks`."""
+    `least`, as many as the counter of that level has values less than `ticks`. `where`: only while the counters outside
+    are in these ranges, first and last value of each; everywhere if there are none."""
 
     level: int
     ticks: int
     least: bool
+    where: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         amount = f"up to {self.ticks}" if self.least else str(self.ticks)
-        return f"{amount} after each run of time dimension {self.level}"
+        ranges = [f"{number} in {low}..{high}" for number, (low, high) in enumerate(self.where)]
+        return f"{amount} after each run of time dimension {self.level}{' while ' * bool(ranges)}{', '.join(ranges)}"
+
+    def inside(self, outer: np.ndarray) -> np.ndarray:
+        """Whether each of `outer`, vectors of the counters outside, shape [counters, runs], is in the ranges."""
+        found = np.ones(outer.shape[1], bool)
+        for (low, high), column in zip(self.where, outer, strict=False):
+            found &= (low <= column) & (column <= high)
+        return found
+
+    def inside_of(self, given: isl.Map) -> isl.Map:
+        """`given` {counters outside -> anything}, while these are in the ranges."""
+        for number, (low, high) in enumerate(self.where):
+            given = given.lower_bound_val(isl.dim_type.in_, number, isl.Val(low))
+            given = given.upper_bound_val(isl.dim_type.in_, number, isl.Val(high))
+        return given
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of inner counters: values of the counters `outer` of each (shape [counters, runs]), how many values their
+    first counter has (`lengths`), their `last` ticks, and the number of the run of each tick."""
+
+    outer: np.ndarray
+    lengths: np.ndarray
+    last: np.ndarray
+    numbers: np.ndarray
+
+    def idle_ticks(self, idle: Iterable[Idle]) -> np.ndarray:
+        """How many ticks are added behind each run: the most of those that make it longer, and all others."""
+        longer, more = np.zeros_like(self.lengths), np.zeros_like(self.lengths)
+        for each in idle:
+            inside = each.inside(self.outer)
+            if each.least:
+                longer = np.maximum(longer, np.where(inside, each.ticks - self.lengths, 0))
+            else:
+                more += np.where(inside, each.ticks, 0)
+        return longer + more
 
 
 def tick_clock(times: Iterable[isl.Map], slow: int = 1, idle: Idle | None = None) -> TickClock:
     """Counters for all firing times. Every counter starts at the first and ends at the last value that times have at
     the values of the counters outside it, so only gaps between times cost ticks in which nothing fires.
 
-    `slow`: values of the innermost counter, which is 0 in all firing times, if there are more than one. `idle`: ticks
-    that are added.
+    `slow`: values of the innermost counter, which is 0 in all firing times, if there are more than one. `idle`, which
+    is everywhere: ticks that are added.
     """
-    fired = [time.range() for time in times]
-    total = fired[0]
-    for part in fired[1:]:
-        total = total.union(part)
-    total = total.coalesce()
+    total = _fired(times)
     if slow > 1:
         total = total.union(_raised(total, slow - 1)).coalesce()
     if idle is not None:
         total = total.union(_idle_times(total, idle)).coalesce()
+    return _walking(total)
+
+
+def idling_clock(times: Sequence[isl.Map], idle: Sequence[Idle], sizes: int = 0) -> TickClock:
+    """The same with `idle` ticks behind the runs of the counters but for the innermost one, which is 0 in all firing
+    times and counts them. There are none after everything, with any values of the first `sizes` counters."""
+    fired = _fired(times)
+    last = fired.n_dim() - 1
+    outer = _walking(fired.project_out(isl.dim_type.set, last, 1))
+    box = outer.box
+    amounts = isl.Map.from_domain_and_range(box, isl.Set("{ [0] }"))
+    for level in dict.fromkeys(each.level for each in idle):
+        ended = _run_ends(box, level)
+        more = _amounts(box, level, [each for each in idle if each.level == level])
+        added = amounts.intersect_domain(ended).flat_range_product(_on_vectors(more, box, level))
+        added = added.apply_range(isl.Map("{ [a, b] -> [a + b] }"))
+        amounts = amounts.subtract_domain(ended).union(added).coalesce()
+    done = _run_ends(box, sizes)
+    amounts = amounts.subtract_domain(done).union(isl.Map.from_domain_and_range(done, isl.Set("{ [0] }"))).coalesce()
+    ticks = amounts.apply_range(isl.Map("{ [a] -> [t] : 0 <= t <= a }")).wrap().flatten()
+    counter, box = _counter(ticks, box, _MOST_AMOUNTS)
+    return TickClock((*outer.counters, counter), box, count_instances(box))
+
+
+def _fired(times: Iterable[isl.Map]) -> isl.Set:
+    return reduce(isl.Set.union, (time.range() for time in times)).coalesce()
+
+
+def _walking(total: isl.Set) -> TickClock:
+    """Counters for the vectors of `total`."""
     count = total.dim(isl.dim_type.set)
     box = isl.Set("{ [] }")
     counters = []
@@ -156,6 +235,34 @@ def tick_clock(times: Iterable[isl.Map], slow: int = 1, idle: Idle | None = None
         counter, box = _counter(here, box)
         counters.append(counter)
     return TickClock(tuple(counters), box, count_instances(box))
+
+
+def _run_ends(box: isl.Set, level: int) -> isl.Set:
+    """Of the vectors of `box`, the last ones of the runs of the counters from number `level` inwards."""
+    inner = isl.Map.from_range(box).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, level)
+    return inner.lexmax().wrap().flatten()
+
+
+def _on_vectors(amounts: isl.Map, box: isl.Set, level: int) -> isl.Map:
+    """`amounts` of outer counters, on the vectors of `box`."""
+    more = box.n_dim() - level
+    return amounts.add_dims(isl.dim_type.in_, more).intersect_domain(box)
+
+
+def _amounts(box: isl.Set, level: int, idle: Sequence[Idle]) -> isl.Map:
+    """{outer counters -> ticks that are added}, as `Runs.idle_ticks` says."""
+    amounts = isl.Map.from_domain_and_range(
+        box.project_out(isl.dim_type.set, level, box.n_dim() - level).coalesce(), isl.Set("{ [0] }"))
+    for each in (each for each in idle if each.least):
+        low, high = _ends(box, level)
+        ends = each.inside_of(low.flat_range_product(high))
+        short = ends.apply_range(isl.Map(f"{{ [l, h] -> [{each.ticks - 1} - h + l] }}"))
+        amounts = amounts.union(short).lexmax()
+    for each in (each for each in idle if not each.least):
+        inside = each.inside_of(amounts)
+        more = inside.apply_range(isl.Map(f"{{ [a] -> [a + {each.ticks}] }}"))
+        amounts = amounts.subtract(inside).union(more).coalesce()
+    return amounts
 
 
 def _raised(times: isl.Set, value: int) -> isl.Set:
@@ -187,17 +294,17 @@ def _ends(total: isl.Set, level: int) -> tuple[isl.Map, isl.Map]:
     return values.lexmin(), values.lexmax()
 
 
-def _counter(here: isl.Set, box: isl.Set) -> tuple[Counter, isl.Set]:
+def _counter(here: isl.Set, box: isl.Set, most: int = _MOST_PIECES) -> tuple[Counter, isl.Set]:
     """The counter of the last dimension of `here`, and `box` (the outer counters) with that dimension.
 
-    `here`: the times without their inner dimensions.
+    `here`: the times without their inner dimensions. `most`: pieces of its bounds.
     """
     dim = here.dim(isl.dim_type.set) - 1
     minimum, maximum = here.dim_min_val(dim).to_python(), here.dim_max_val(dim).to_python()
     values = isl.Map.from_range(here).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, dim)
     idle = _constant(box.subtract(values.domain()), minimum)
     bounds = [side.union(idle).coalesce() for side in (values.lexmin(), values.lexmax())]
-    pieces = _bound_pieces(bounds, box)
+    pieces = _bound_pieces(bounds, box, most)
     if not pieces:
         bounds = [_constant(box, minimum), _constant(box, maximum)]
         pieces = [piecewise(bound, box) for bound in bounds]
@@ -207,11 +314,11 @@ def _counter(here: isl.Set, box: isl.Set) -> tuple[Counter, isl.Set]:
     return Counter(pieces[0], pieces[1], minimum, maximum), reached.wrap().flatten().coalesce()
 
 
-def _bound_pieces(bounds: list[isl.Map], box: isl.Set) -> list[tuple[Piece, ...]]:
+def _bound_pieces(bounds: list[isl.Map], box: isl.Set, most: int) -> list[tuple[Piece, ...]]:
     """The bounds' pieces, none if one has too many."""
     found = []
     for bound in bounds:
-        pieces = few_pieces(bound, box, _MOST_PIECES)
+        pieces = few_pieces(bound, box, most)
         if pieces is None:
             return []
         found.append(pieces)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
-
-import networkx as nx
 
 from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import attempt
@@ -18,7 +17,8 @@ from compiler.bind.dataflow.drain_lanes import with_drain_lanes
 from compiler.bind.dataflow.early_exit import EarlyExit, find_exit
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.expressions import Pipeline, pipeline
-from compiler.bind.dataflow.iteration_counters import Idle, TickClock, tick_clock
+from compiler.bind.dataflow.idle_search import MOST_TICKS, choose_idle, recurrent_edges
+from compiler.bind.dataflow.iteration_counters import Idle, TickClock, idling_clock, tick_clock
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.schedule_transforms import (
     in_memory_order,
@@ -155,22 +155,24 @@ class _Rules:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A network, and how it fits. `idle`: what `clock` adds."""
+    """A network, and how it fits. `idle`: what `clock` adds; `wanted`: what it shall, so that recurrences go at full
+    rate."""
 
     network: ProcessNetwork
     clock: TickClock
     fit: _Fit
-    idle: Idle | None = None
+    idle: tuple[Idle, ...] = ()
+    wanted: tuple[Idle, ...] = ()
 
     @property
     def slow(self) -> int:
         """Its recurrences' need in ticks per time: 1 if it runs at full rate."""
-        return self.fit.slow
+        return 1 if self.wanted else self.fit.slow
 
-    @property
+    @cached_property
     def ticks(self) -> int:
         """Ticks that it takes, however it is made to fit."""
-        return self.clock.ticks * self.slow
+        return self.clock.ticks * self.slow + self.clock.put_off(self.wanted, self.network.sizes)[1]
 
 
 def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
@@ -186,7 +188,7 @@ def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:
     if Reassociate.name in state.notes:
         choices["terms"] = f"in {state.notes[Reassociate.name]} by the time at which they are there"
     if candidate.idle:
-        choices["idle ticks"] = str(candidate.idle)
+        choices["idle ticks"] = "; ".join(map(str, candidate.idle))
     if candidate.slow > 1:
         factor, candidate = _at_rate(candidate, _Rules(options, chained="chained" in choices))
         choices["ticks per time"] = f"{factor}: the recurrence latency, in times of the schedule"
@@ -197,7 +199,7 @@ def _at_rate(candidate: _Candidate, rules: _Rules) -> tuple[int, _Candidate]:
     """Ticks per time, and `candidate` with as many in its schedule: what its recurrences need, or a little more where
     counters that are as dense as the times make some distance shorter. Those that it needs if nothing fits."""
     def measured(factor: int) -> tuple[int, _Candidate]:
-        return factor, _measured(slowed(candidate.network, factor), rules, factor)
+        return factor, _measured(slowed(candidate.network), rules, factor)
 
     found = map(measured, range(candidate.slow, 2 * candidate.slow + 1))
     return next((entry for entry in found if _settled(entry[1]) is not None), None) or measured(candidate.slow)
@@ -276,8 +278,9 @@ def _faster(network: ProcessNetwork, options: Options, levels: bool, limit: int)
         rules = _Rules(options, chained=True)
         chained = _fitted(network, rules, others, levels, min(limit, found.ticks))
         if chained.ticks < found.ticks:
-            return chained, others | {"chained": f"operators of recurrences, at {options.clock_mhz} MHz"}
-    return found, choices
+            others["chained"] = f"operators of recurrences, at {options.clock_mhz} MHz"
+            return _idling(chained, rules), others
+    return _idling(found, _Rules(options)), choices
 
 
 def _fitted(network: ProcessNetwork, rules: _Rules, choices: dict[str, str], levels: bool, limit: int) -> _Candidate:
@@ -305,8 +308,31 @@ def _measured(network: ProcessNetwork, rules: _Rules, counted: int = 1) -> _Cand
 def _padded(candidate: _Candidate, rules: _Rules, limit: int) -> _Candidate:
     """The fewest idle ticks with which recurrences go at full rate, if that is faster than slowing everything down and
     there are fewer ticks than `limit` then."""
-    if candidate.slow == 1:
+    if candidate.slow == 1 or candidate.clock.ticks >= limit:
         return candidate
+    limit = min(limit, candidate.ticks - candidate.slow + 1)  # nothing waits for what the last time takes
+    chosen = choose_idle(candidate.network, candidate.clock, rules.pipelines(candidate.network),
+                         limit - candidate.clock.ticks, rules.options if rules.chained else None)
+    best = min([candidate, *(replace(candidate, wanted=idle) for idle in chosen)], key=lambda each: each.ticks)
+    single = _single_idle(candidate, rules, min(limit, best.ticks))
+    if single is None:
+        return best
+    if candidate.clock.ticks <= MOST_TICKS:
+        return min(best, replace(candidate, wanted=(single,)), key=lambda each: each.ticks)
+    return _clocked(candidate.network, rules, tick_clock(candidate.network.times.values(), idle=single), (single,))
+
+
+def _idling(candidate: _Candidate, rules: _Rules) -> _Candidate:
+    """`candidate` with the idle ticks that it shall have, which one more dimension of time counts."""
+    if not candidate.wanted:
+        return candidate
+    network = slowed(candidate.network)
+    clock = idling_clock(tuple(network.times.values()), candidate.wanted, network.sizes)
+    return _clocked(network, rules, clock, candidate.wanted)
+
+
+def _single_idle(candidate: _Candidate, rules: _Rules, limit: int) -> Idle | None:
+    """The same after the runs of one time dimension, everywhere; None if that is no faster."""
     search = _IdleSearch(candidate, rules)
     best: Idle | None = None
     room = min(limit, candidate.ticks) - candidate.clock.ticks
@@ -314,9 +340,7 @@ def _padded(candidate: _Candidate, rules: _Rules, limit: int) -> _Candidate:
         idle = search.least(level, least, room)
         if idle is not None:
             best, room = idle, candidate.clock.idle_ticks(idle)
-    if best is None:
-        return candidate
-    return _clocked(candidate.network, rules, tick_clock(candidate.network.times.values(), idle=best), best)
+    return best
 
 
 class _IdleSearch:
@@ -326,11 +350,7 @@ class _IdleSearch:
     def __init__(self, candidate: _Candidate, rules: _Rules):
         self.candidate, self.rules = candidate, rules
         self.pipelines = rules.pipelines(candidate.network)
-        graph: nx.DiGraph[str] = nx.DiGraph((edge.source, edge.sink) for edge in candidate.network.edges)
-        loops = list(nx.strongly_connected_components(graph))
-        kept = [k for k, edge in enumerate(candidate.network.edges)
-                if any({edge.source, edge.sink} <= members for members in loops)]
-        self.carried = carry(candidate.network, candidate.clock, kept)
+        self.carried = carry(candidate.network, candidate.clock, recurrent_edges(candidate.network))
         self.own = [item for item in self.carried if item.edge.source == item.edge.sink]
 
     def least(self, level: int, least: bool, room: int) -> Idle | None:
@@ -355,14 +375,14 @@ class _IdleSearch:
 
     def _enough(self, idle: Idle) -> bool:
         network = self.candidate.network
-        later = later_ticks(network, self.candidate.clock, idle, self.carried)
+        later = later_ticks(network, self.candidate.clock, (idle,), self.carried)
         # What one node hands on to itself is seldom enough, and soon known.
         if not self.rules.chained and node_delays(network, later(self.own), self.pipelines) is None:
             return False
         return self.rules.is_full_rate(network, later(self.carried), self.pipelines)
 
 
-def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: Idle | None = None) -> _Candidate:
+def _clocked(network: ProcessNetwork, rules: _Rules, clock: TickClock, idle: tuple[Idle, ...] = ()) -> _Candidate:
     return _Candidate(network, clock, rules.fit(network, carry(network, clock)), idle)
 
 
@@ -410,7 +430,9 @@ def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choic
     best = min(found, key=lambda entry: entry[:2], default=_rated(base, ""))
     if best[0] > busiest:
         turned = _padded(best[3], rules, limit)
-        ends = _rated(turned, best[2]), _rated(_padded(base, rules, min(limit, turned.ticks + 1)), "")
+        ends = [_rated(turned, best[2])]
+        if best[3] is not base:
+            ends.append(_rated(_padded(base, rules, min(limit, turned.ticks + 1)), ""))
         best = min(ends, key=lambda entry: entry[:2])
     if best[2]:
         choices["interleaved"] = best[2]

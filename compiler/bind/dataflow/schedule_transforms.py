@@ -28,9 +28,9 @@ def parallel_dimensions(network: ProcessNetwork) -> list[int]:
     return [k for k in reversed(range(network.sizes, count)) if k not in carried]
 
 
-def slowed(network: ProcessNetwork, factor: int) -> ProcessNetwork:
-    """The same times, each `factor` ticks long (the extra innermost counter of section 5.2); the clock has to count
-    them, see `TickClock`."""
+def slowed(network: ProcessNetwork) -> ProcessNetwork:
+    """The same times, each of which may be several ticks long (the extra innermost counter of section 5.2); the clock
+    has to count them, see `tick_clock`."""
     times = {name: time.add_dims(isl.dim_type.out, 1) for name, time in network.times.items()}
     last = next(iter(times.values())).dim(isl.dim_type.out) - 1
     fixed = {n: t.fix_val(isl.dim_type.out, last, isl.Val(0)) for n, t in times.items()}

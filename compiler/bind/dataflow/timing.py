@@ -91,12 +91,13 @@ def _counted(moved: Traffic, clock: TickClock) -> CountedTicks:
     return CountedTicks(clock.rank(moved.written), clock.rank(moved.read))
 
 
-def later_ticks(network: ProcessNetwork, clock: TickClock, idle: Idle,
+def later_ticks(network: ProcessNetwork, clock: TickClock, idle: Sequence[Idle],
                 carried: Sequence[Carried]) -> Callable[[Sequence[Carried]], list[Carried]]:
-    """What makes some of `carried` into what they are when there are `idle` ticks in `clock`."""
+    """What makes some of `carried` into what they are when there are `idle` ticks in `clock`; one, everywhere, if
+    there are many words."""
     if any(isinstance(item.words, SymbolicTicks) for item in carried):
         numbers = {edge.name: k for k, edge in enumerate(network.edges)}
-        padded = tick_clock(network.times.values(), idle=idle)
+        padded = tick_clock(network.times.values(), idle=idle[0])
         return lambda items: carry(network, padded, [numbers[item.edge.name] for item in items])
     later, _ = clock.put_off(idle)
     return lambda items: [_carried(item.edge, item.words.put_off(later)) for item in items
