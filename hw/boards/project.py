@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,15 @@ from hw.boards.top import BoardTop
 from hw.cache import use_tool_cache
 from hw.designs.system import SystemDesign
 from hw.ecp5.pnr import KEEP_REGISTERS
+from hw.link.jtag.jtag_link import JtagLink
 from hw.link.protocol import DEFAULT_BAUD, LinkSpec
-from hw.link.uart_link import uart_divisor
+from hw.link.uart_link import UartLink, uart_divisor
 from hw.sdram.chip import SdramChip
 from hw.sdram.memory import SdramMemory
 from hw.sdram.pins import check_pins
 from hw.verilog import convert_intermediate
 
-__all__ = ["TOP", "LinkOptions", "Project", "make_project"]
+__all__ = ["CARRIERS", "TOP", "LinkOptions", "Project", "make_project"]
 
 TOP = "top"
 """Name of the top module and stem of the project's files."""
@@ -34,6 +36,8 @@ TOP = "top"
 _SOURCE_LOCATION = re.compile(r'^ *\(\* src = "[^"\n]*/[^"\n]*" \*\)\n', re.MULTILINE)
 _REPORT = ("--timing-allow-fail", "--report", f"{TOP}.report.json")
 _COMFORTABLE_HZ = 50e6
+_JTAG_FAMILIES = ("ecp5",)
+"""Whose cell for user logic behind the JTAG pins is the one of `JtagLink`."""
 _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
 """Ends of the names of files that another one stands for: Verilog for the intermediate form, else a script."""
 
@@ -41,11 +45,13 @@ _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
 @dataclass(frozen=True)
 class LinkOptions:
     """A link to the host: bits per second of the serial line, bytes of main memory (None: as many as the design's own
-    data takes, or all of `sdram`), the chip that has it (None: memory is on the FPGA)."""
+    data takes, or all of `sdram`), the chip that has it (None: memory is on the FPGA), and what carries the link, one
+    of `CARRIERS`."""
 
     baud: int = DEFAULT_BAUD
     memory_bytes: int | None = None
     sdram: SdramChip | None = None
+    carrier: str = "uart"
 
 
 @dataclass(frozen=True)
@@ -159,15 +165,33 @@ def _system(design: SystemDesign) -> EmittedSystem:
 def _linked_core(
     board: Board, platform: Any, design: SystemDesign, link: LinkOptions, clock_hz: float
 ) -> LinkedCore:
-    if ("uart", 0) not in platform.resources:
-        raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs")
     memory_bytes = link.memory_bytes
     if memory_bytes is None:
         memory_bytes = design.image.memory_bytes if link.sdram is None else link.sdram.size
     spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
-    divisor = uart_divisor(clock_hz, link.baud)
+    make_link = CARRIERS[link.carrier](board, platform, spec, link, clock_hz)
     sdram = None if link.sdram is None else _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
-    return LinkedCore(_system(design), spec, divisor, sdram=sdram)
+    return LinkedCore(_system(design), spec, make_link(), sdram=sdram)
+
+
+def _uart_link(board: Board, platform: Any, spec: LinkSpec, link: LinkOptions, clock_hz: float
+               ) -> Callable[[], UartLink]:
+    if ("uart", 0) not in platform.resources:
+        jtag = ": --link jtag goes over its JTAG pins" if board.family in _JTAG_FAMILIES else ""
+        raise BoardError(f"board {board.name} has no serial line in its platform, which --link needs{jtag}")
+    return partial(UartLink, spec, uart_divisor(clock_hz, link.baud))
+
+
+def _jtag_link(board: Board, platform: Any, spec: LinkSpec, link: LinkOptions, clock_hz: float
+               ) -> Callable[[], JtagLink]:
+    if board.family not in _JTAG_FAMILIES:
+        raise BoardError(f"--link jtag needs an FPGA of these families: {', '.join(_JTAG_FAMILIES)}; board "
+                         f"{board.name} has {board.device}: take --link uart")
+    return partial(JtagLink, spec)
+
+
+CARRIERS: Mapping[str, Callable[..., Callable[[], UartLink | JtagLink]]] = {"uart": _uart_link, "jtag": _jtag_link}
+"""What may carry a link, by name: each checks the board, and returns what makes the link."""
 
 
 def _sdram(board: Board, platform: Any, design: SystemDesign, chip: SdramChip, size: int | None, clock_hz: float

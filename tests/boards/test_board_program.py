@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from board_copier import copier_design
 
-from hw.boards import build, program
+from hw import openfpgaloader
+from hw.boards import build
 from hw.ecp5.pnr import Figures
 
 FIGURES = Figures(lut=1, ff=1, block_ram=0, multipliers=0, lut_ram=0, mhz=50.0, target_mhz=25.0, available={
@@ -53,7 +54,7 @@ def test_the_tool_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "openfpgaloader" / "__init__.py").write_text("")
     tool(tmp_path / "openfpgaloader" / "bin" / "openFPGALoader", 0)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    monkeypatch.setattr(program.shutil, "which", lambda name: None)
+    monkeypatch.setattr(openfpgaloader.shutil, "which", lambda name: None)
     monkeypatch.delenv("OPENFPGALOADER", raising=False)
     assert run(tmp_path) == 0
     assert (tmp_path / "openfpgaloader" / "bin" / "said").exists()

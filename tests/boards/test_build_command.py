@@ -205,6 +205,13 @@ def test_load_design_refuses_another_array(tmp_path):
 @pytest.mark.parametrize(("options", "message"), [
     (["--board", "ulx3s-85f", "--baud", "9600"], "--baud is about --link, which is not given"),
     (["--board", "de3", "--link"], "board de3 has no serial line in its platform, which --link needs"),
+    (["--board", "orangecrab-r0-2-25f", "--link"],
+     "board orangecrab-r0-2-25f has no serial line in its platform, which --link needs: --link jtag goes over its JTAG "
+     "pins"),
+    (["--board", "icebreaker", "--link", "jtag"],
+     "--link jtag needs an FPGA of these families: ecp5; board icebreaker has iCE40UP5K-SG48: take --link uart"),
+    (["--board", "ulx3s-85f", "--link", "jtag", "--baud", "9600"],
+     "--baud is about --link uart: the cable sets the clock of JTAG"),
     (["--board", "ulx3s-85f", "--link", "--baud", "10000000"],
      "a clock of 25 MHz serves 382 to 6.25e+06 bits per second, not 10000000"),
     (["--board", "ulx3s-85f", "--link", "--baud", "3000000"],

@@ -56,6 +56,14 @@ def test_boards_of_all_families(name, mhz, link, design):
     assert project.warnings == [] or project.warnings[0].startswith("the board has no light for: ")
 
 
+@pytest.mark.parametrize("name", ["orangecrab-r0-2-85f", "ulx3s-85f"])
+def test_links_over_jtag_need_no_pins(name, design):
+    """The FPGA has pins of its own for it; the clock that comes from there is constrained."""
+    files = make_project(find_board(name), design, link=LinkOptions(memory_bytes=128, carrier="jtag")).files
+    assert "JTAGG #(" in files["top.v"] and not [port for port in _ports(files["top.v"]) if "uart" in port]
+    assert re.search(r'FREQUENCY NET "core.link.jtag_clock" 30000000.0 HZ;', files["top.lpf"])
+
+
 def test_registers_are_kept(design):
     assert f"{KEEP_REGISTERS}\nsynth_ecp5 " in make_project(find_board("ulx3s-85f"), design).files["top.ys"]
 
