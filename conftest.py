@@ -3,6 +3,7 @@
 import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Netlists, programs and schedules are many small objects that live as long as a test. Looking for garbage among them at
@@ -15,6 +16,11 @@ settings.register_profile("suite", derandomize=True, database=None, deadline=Non
                           suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fuzz", derandomize=False, print_blob=True)
 settings.load_profile("fuzz" if os.environ.get("SLUICE_FUZZ") else "suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The switch that writes golden texts."""
+    parser.addoption("--update-goldens", action="store_true", help="write golden texts in place of comparing with them")
 
 
 def pytest_collection_finish() -> None:
