@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
+import islpy as isl
+import numpy as np
 import pytest
 from network_programs import KERNELS, kernel, matmul
 
 from compiler.analysis.counting import UncountedError
-from compiler.bind.dataflow import build_kernel
+from compiler.bind.dataflow import build_kernel, iteration_counters
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.iteration_counters import tick_clock
 from compiler.bind.dataflow.options import Options
 from compiler.bind.dataflow.plan import Plan, make_plan
@@ -91,3 +95,16 @@ def test_the_schedule_is_as_good_by_symbols(monkeypatch: pytest.MonkeyPatch) -> 
     assert symbolic.times.keys() == counted.times.keys()
     ticks = [tick_clock(network.times.values()).ticks for network in (counted, symbolic)]
     assert ticks[0] == ticks[1]
+
+
+def test_ticks_that_are_no_polynomials_are_looked_at(monkeypatch):
+    ordered = isl.Map("{ S[a, b, c, d] -> [a, b, c, d] : 0 <= a < 5 and a <= b < 5 and b <= c < 5 and c <= d < 5 }")
+    clock = tick_clock([ordered])
+    times = np.array([vector for vector in product(range(5), repeat=4) if sorted(vector) == list(vector)]).T
+    monkeypatch.setattr(iteration_counters, "_FEW_TICKS", 0)
+    with pytest.raises(UncountedError, match="polynomials of degree 4"):
+        _ = clock.walk.below
+    assert clock.rank(times).tolist() == list(range(times.shape[1]))
+    monkeypatch.setenv("SLUICE_MAX_ITERATIONS", "100")
+    with pytest.raises(DataflowError, match="the ticks of a kernel: 625 values would have to be looked at one by one"):
+        clock.rank(times)

@@ -9,9 +9,10 @@ from functools import cached_property, reduce
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import values_of
-from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.counting import UncountedError, values_of
+from compiler.analysis.instance_budget import count_instances, require_few
 from compiler.analysis.walks import Walk, walk_along
+from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.quasi_affine import few_pieces, piecewise
 from hw.dataflow.counters import counter_columns
 from hw.dataflow.spec import Counter, Piece
@@ -60,12 +61,16 @@ class TickClock:
         return int(found.argmax())
 
     def rank(self, times: np.ndarray) -> np.ndarray:
-        """Ticks of time vectors, int64 of shape [vectors], given as [dimensions, vectors]."""
+        """Ticks of time vectors, int64 of shape [vectors], given as [dimensions, vectors]. Raises `DataflowError` if
+        ticks are no polynomials of vectors and too many to look at."""
         keys = self._keys(times)
         if self.ticks == self._volume:
             return keys
         if self.ticks > _FEW_TICKS:
-            return values_of(self.walk.below, list(times), times.shape[1])
+            try:
+                return values_of(self.walk.below, list(times), times.shape[1])
+            except UncountedError as reason:
+                require_few(self.box, "the ticks of a kernel", reason, DataflowError)
         return np.searchsorted(self._present, keys)
 
     @cached_property
