@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
@@ -19,4 +21,17 @@ def recurrence_tables() -> str:
     text = ("LU decomposition of 32-bit integers on a triangular array, from PolyBench's source as it stands "
             f"(`python -m benchmarks.systolic_lu`, {results['simulator']}): cycles from start to done, memory reads "
             "and writes included. Published: microseconds at 250 MHz, as cycles.")
-    return f"{text}\n\n{table(head, rows)}"
+    return "\n\n".join([text, table(head, rows), *_floats(results)])
+
+
+def _floats(results: dict[str, Any]) -> list[str]:
+    """The same in single precision, whose published figures these are."""
+    kinds = results["floats"]
+    head = ["n", "published", *(f"{name}: {what}" for name in kinds for what in ("cycles", "ratio"))]
+    sizes = next(iter(kinds.values()))["sizes"]
+    rows = [[size, f["published"], *(value for kind in kinds.values() for value in (
+        kind["sizes"][size]["cycles"], round(kind["sizes"][size]["cycles"] / f["published"], 2)))]
+        for size, f in sizes.items()]
+    latencies = "; ".join(f"{name}: sums {kind['latency']['add']}, products {kind['latency']['mul']}, quotients "
+                          f"{kind['latency']['div']} cycles" for name, kind in kinds.items())
+    return [f"The same in `float`, bit for bit the interpreter's results ({latencies}):", table(head, rows)]

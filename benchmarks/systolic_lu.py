@@ -2,8 +2,9 @@
 
     python -m benchmarks.systolic_lu [-n 12,16,20,24] [--simulator icarus] [-o benchmarks/results/systolic_lu.json]
 
-The source is PolyBench's, in place (`apps/systolic/lu.c`); integers of 32 bits. Cycles go from the start command to the
-end of the run: memory reads and writes and everything between them.
+The source is PolyBench's, in place (`apps/systolic/lu.c`), in integers of 32 bits, and in `float` with operators
+of the cycles in `LATENCIES`. Cycles go from the start command to the end of the run: memory reads and writes and
+everything between them.
 """
 
 from __future__ import annotations
@@ -16,15 +17,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks.results import RESULTS, write_results
-from compiler.bind.systolic.recurrence import RecurrenceDesign, compile_recurrence
+from compiler.bind.systolic.recurrence import RecurrenceDesign, Settings, compile_recurrence
 from compiler.frontend.c_scop import load_c
+from compiler.ir.floating import same
 from compiler.ir.interpret import interpret
+from compiler.ir.program import Program
+from hw.dataflow.floating import FLOAT_LATENCY
 from hw.errors import SluiceError
 
 __all__ = ["PUBLISHED", "main", "matrix"]
 
 PUBLISHED = {12: 855, 16: 1308, 20: 1920, 24: 2610}
 """Cycles by matrix size (Wang 2021, table 8: microseconds at 250 MHz)."""
+
+LATENCIES: dict[str, dict[str, int] | None] = {
+    "float32, short operators": {"add": 4, "sub": 4, "mul": 3, "div": 8}, "float32": None}
+"""Cycles of operators on floating-point numbers, where they are not `hw.dataflow.floating.FLOAT_LATENCY`."""
 
 SPACE = ("j", "k")
 SOURCE = Path(__file__).resolve().parents[1] / "apps" / "systolic" / "lu.c"
@@ -64,11 +72,20 @@ def _pivots(values: np.ndarray) -> np.ndarray:
 
 def measure(size: int, simulator: str) -> dict[str, Any]:
     """The figures of one size. Raises `FigureError` if the hardware's result is not the interpreter's."""
-    program = load_c(SOURCE, N=size)
-    design = compile_recurrence(program, SPACE)
-    inputs = {"A_in": matrix(size, size)}
+    return _measured(size, simulator, load_c(SOURCE, N=size), matrix(size, size), Settings())
+
+
+def measure_floats(size: int, simulator: str, latency: dict[str, int] | None) -> dict[str, Any]:
+    """The same in single precision."""
+    values = np.random.default_rng(size).standard_normal((size, size)).astype(np.float32)
+    return _measured(size, simulator, load_c(SOURCE, N=size, FLOAT_BITS=32), values, Settings(floats=latency))
+
+
+def _measured(size: int, simulator: str, program: Program, values: np.ndarray, settings: Settings) -> dict[str, Any]:
+    design = compile_recurrence(program, SPACE, settings)
+    inputs = {"A_in": values}
     run = design.simulate(inputs, simulator)
-    if not np.array_equal(run.outputs["A"], interpret(program, inputs)["A"]):
+    if not same(run.outputs["A"], interpret(program, inputs)["A"]):
         raise FigureError(f"LU of size {size}: the array's result is not the interpreter's")
     return {"cycles": run.wall_cycles, "published": PUBLISHED.get(size), **_parts(design, run.cycles)}
 
@@ -89,10 +106,17 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "systolic_lu.json")
     options = parser.parse_args()
     results: dict[str, Any] = {"space loops": ", ".join(SPACE), "simulator": options.simulator, "sizes": {}}
+    sizes = [int(size) for size in options.sizes.split(",")]
+    results["floats"] = {name: {"latency": {**FLOAT_LATENCY, **(latency or {})}, "sizes": {}}
+                         for name, latency in LATENCIES.items()}
     try:
-        for size in map(int, options.sizes.split(",")):
+        for size in sizes:
             results["sizes"][str(size)] = measure(size, options.simulator)
             print(f"n = {size}: {results['sizes'][str(size)]['cycles']} cycles, published {PUBLISHED.get(size, '-')}")
+        for name, latency in LATENCIES.items():
+            for size in sizes:
+                results["floats"][name]["sizes"][str(size)] = found = measure_floats(size, options.simulator, latency)
+                print(f"{name}, n = {size}: {found['cycles']} cycles", flush=True)
     except (SluiceError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -28,6 +28,7 @@ from compiler.ir.program import Program
 from hw.sim.simulate import StallProfile
 from hw.systolic.layout import pack_results
 
+KERNELS = Path(__file__).resolve().parents[1] / "apps" / "systolic"
 PRODUCT = """
 void f(const {t} A[{i}][{k}], const {t} B[{k}][{j}], {t} C[{i}][{j}]) {{
 #pragma scop
@@ -260,17 +261,44 @@ def test_other_orders_of_terms_are_refused(program: Program, options: dict[str, 
     assert str(error.value) == message
 
 
-def test_other_floating_point_programs_are_refused() -> None:
-    sweep = scop("for (int i = 1; i < 9; i++) x[i] = x[i - 1] * 0.5f + x[i];", "float x[9]")
-    with pytest.raises(MappingError, match="in reduction kernels of products and sums; with others: dataflow"):
-        compiled(sweep)
+LU = "#define N 4\n#define FLOAT_BITS 32\n" + (KERNELS / "lu.c").read_text()
+
+
+def test_lu_is_gccs(tmp_path: Path) -> None:
+    """Quotients, products and differences of a recurrence, with pipelined dividers; one build runs twice."""
+    design = compile_program(parse_scop(LU), "systolic", space="j,k", latency="add:3,sub:3,mul:2,div:4")
+    before = np.random.default_rng(4).standard_normal((4, 4)).astype(np.float32)
+    wanted = before.copy()
+    call(compile_c(tmp_path, {"lu": LU}), "lu", [wanted])
+    for simulator in ("icarus", "verilator"):
+        run = design.simulate({"A_in": before}, simulator)
+        assert same(run.outputs["A"], wanted) and run.cycles == design.predicted_cycles
+    assert same(design.simulate({"A_in": before}, "icarus", stall=StallProfile.uniform(0.3)).outputs["A"], wanted)
+    assert design.resources["multipliers"] == 4 * 6 and design.resources["dividers"] == 3
+
+
+@pytest.mark.parametrize(("body", "head"), [
+    ("for (int i = 1; i < 6; i++) x[i] = x[i - 1] * 0.5f + x[i];", "float x[6]"),
+    ("for (int i = 0; i < 3; i++) { m[i] = a[i][0]; for (int k = 1; k < 3; k++) "
+     "m[i] = fmaxf(m[i], (float)a[i][k]); }", "const __bf16 a[3][3], float m[3]"),
+], ids=("sweep", "maxima"))
+def test_other_programs_are_recurrences(body: str, head: str) -> None:
+    design = compile_program(scop(body, head), "systolic")
+    inputs = special_inputs(design.program, 2)
+    run = design.simulate(inputs, "icarus")
+    for name, values in interpret(design.program, inputs).items():
+        assert same(run.outputs[name], values), name
+
+
+def test_what_is_refused() -> None:
     terms = scop("for (int i = 0; i < 4; i++) for (int k = 0; k < 4; k++) y[i] = y[i] + a[i][k] + a[i][k + 1];",
                  "const float a[4][5], float y[4]")
     with pytest.raises(MappingError) as error:
-        compiled(terms)
-    assert str(error.value).startswith("statement 'S0' (scop.c:4) accumulates floating-point numbers in another form "
-                                       "than a sum of one term, x = x + e, whose order an array keeps; legal is to put "
-                                       "the terms of an iteration in brackets, x = x + (a + b), which rounds otherwise")
+        compiled(terms, array="2")
+    assert str(error.value) == (
+        "option array is for reduction kernels, and program 'scop' is none: statement 'S0' (scop.c:4) accumulates "
+        "floating-point numbers in another form than a sum of one term, x = x + e, whose order an array keeps; legal "
+        "is to put the terms of an iteration in brackets, x = x + (a + b), which rounds otherwise")
     backwards = scop("for (int i = 0; i < 4; i++) { y[i] = 0; for (int k = 3; k >= 0; k--) y[i] += a[i][k]; }",
                      "const float a[4][4], float y[4]")
     right(compiled(backwards), "icarus")

@@ -1,8 +1,17 @@
-/* LU decomposition in place, without pivoting, as PolyBench has it; integers, division rounds towards zero. */
+/* LU decomposition in place, without pivoting, as PolyBench has it; integers, division rounds towards zero. With
+   FLOAT_BITS 32 or 64 in float or double. */
 #include <stdint.h>
 
 #ifndef N
 #define N 12
+#endif
+#ifndef FLOAT_BITS
+#define FLOAT_BITS 0
+#endif
+#if FLOAT_BITS == 32
+#define DATA_TYPE float
+#elif FLOAT_BITS == 64
+#define DATA_TYPE double
 #endif
 #ifndef DATA_TYPE
 #define DATA_TYPE int32_t

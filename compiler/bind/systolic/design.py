@@ -16,6 +16,7 @@ from compiler.bind.systolic.groups import io_groups
 from compiler.bind.systolic.host import array_interface
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.layout import pack_result
+from compiler.bind.systolic.multipliers import multipliers
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.page import report_page
 from compiler.bind.systolic.plan import Plan, legal_spaces, make_plan
@@ -26,12 +27,10 @@ from compiler.bind.systolic.timeline import start_to_done
 from compiler.ir.floating import to_words
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
-from hw.dataflow.spec import Operator
 from hw.designs.directory import DesignImage, OutputRegion, crc32, write_design
 from hw.designs.register_documents import system_documents
 from hw.designs.systolic import systolic_parameters
 from hw.drivers.interface import HostInterface, c_identifier
-from hw.float.product import multiplier_count
 from hw.main_memory import MainMemory
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
@@ -40,14 +39,6 @@ from hw.systolic.system import SYSTEM_MODULE
 from hw.technology import GENERIC, TECHNOLOGIES
 
 __all__ = ["SystolicDesign"]
-
-_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
-
-
-def _multipliers(operator: Operator) -> int:
-    """Multipliers of a product: of floating-point numbers those of their significands."""
-    word = operator.word
-    return multiplier_count(word.width - word.exponent) if word.exponent else 1
 
 
 @dataclass
@@ -98,7 +89,7 @@ class SystolicDesign(Design):
     def resources(self) -> dict[str, int]:
         """Processing elements, lanes, multipliers, feeders, bits of memory by use."""
         spec = self.plan.spec
-        multipliers = sum(_multipliers(operator) for operator in spec.body if operator.op in _MULTIPLICATIONS)
+        products = sum(multipliers(operator) for operator in spec.body)
         feeders = {True: 0, False: 0}
         bits = 0
         for operand in spec.operands:
@@ -108,7 +99,7 @@ class SystolicDesign(Design):
         accumulators = spec.result.words * spec.word_bits(spec.result)
         return {
             "rows": spec.rows, "columns": spec.columns, "lanes": spec.lanes,
-            "multipliers": multipliers * spec.macs, "feeders at the edges": feeders[False],
+            "multipliers": products * spec.macs, "feeders at the edges": feeders[False],
             "feeders of single elements": feeders[True], "feeder bits": bits,
             "accumulator bits": accumulators * spec.rows * spec.columns,
         }

@@ -11,11 +11,10 @@ from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.errors import KernelError, MappingError
 from compiler.bind.systolic.kernel import recognise
 from compiler.bind.systolic.options import Options
-from compiler.bind.systolic.recurrence import compile_recurrence
+from compiler.bind.systolic.recurrence import Settings, compile_recurrence
 from compiler.bind.systolic.stated_order import stated_program
 from compiler.bind.systolic.validate import validate_plan
 from compiler.ir.program import Program
-from compiler.ir.types import Float
 from compiler.ir.verify import verify
 from compiler.sched.space_time import LargeIterationError, SpaceTimeError
 from hw.errors import SluiceError
@@ -58,14 +57,9 @@ def _recurrence(program: Program, options: Options, problem: SluiceError) -> Des
     if given:
         raise MappingError(f"option {given[0]} is for reduction kernels, and program '{program.name}' is none: "
                            f"{problem}")
-    floats = next((array for array in program.arrays if isinstance(array.type, Float)), None)
-    if floats is not None:
-        raise MappingError(f"{problem}; array '{floats.name}' has elements of type {floats.type}, and this target "
-                           "computes with floating-point numbers in reduction kernels of products and sums; with "
-                           "others: dataflow, fpga, vector")
     note_attempt("as a recurrence")
     try:
-        return compile_recurrence(program, options.space, memory=options.main_memory())
+        return compile_recurrence(program, options.space, Settings(floats=options.latency), options.main_memory())
     except SpaceTimeError as error:
         if isinstance(problem, SpaceTimeError) and not isinstance(problem, LargeIterationError):
             raise

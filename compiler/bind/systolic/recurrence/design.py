@@ -13,6 +13,7 @@ from compiler.bind.dataflow.host import stream_interface
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table
+from compiler.bind.systolic.multipliers import MULTIPLICATIONS, multipliers
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
@@ -23,8 +24,6 @@ from hw.main_memory import DEFAULT_MEMORY, MainMemory
 from hw.ops import DIVISIONS
 
 __all__ = ["RecurrenceDesign"]
-
-_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
 
 
 @dataclass
@@ -77,15 +76,14 @@ class RecurrenceDesign(StreamDesign):
     def resources(self) -> dict[str, int]:
         """Cells, their kinds, multipliers, dividers and other operators, words of queues, wires between cells."""
         spec = self.array.mapping.spec
-        operators = [o.op for cell in spec.cells for node in spec.kinds[cell.kind].nodes for o in node.operators]
-        passive = ("read", "const", "index", "cast", "table", "pass")
-        multipliers = sum(op in _MULTIPLICATIONS for op in operators)
-        dividers = sum(op in DIVISIONS for op in operators)
+        operators = [o for cell in spec.cells for node in spec.kinds[cell.kind].nodes for o in node.operators]
+        passive = ("read", "const", "index", "cast", "table", "pass", *MULTIPLICATIONS, *DIVISIONS)
         words = sum(queue.depth for cell in spec.cells for queue in spec.kinds[cell.kind].queues)
         return {
-            "cells": len(spec.cells), "kinds of cells": len(spec.kinds), "multipliers": multipliers,
-            "dividers": dividers,
-            "other operators": sum(op not in passive for op in operators) - multipliers - dividers,
+            "cells": len(spec.cells), "kinds of cells": len(spec.kinds),
+            "multipliers": sum(multipliers(operator) for operator in operators),
+            "dividers": sum(operator.op in DIVISIONS for operator in operators),
+            "other operators": sum(operator.op not in passive for operator in operators),
             "words of queues": words, "wires": len(spec.wires), "input streams": len(spec.inputs),
             "output streams": len(spec.outputs),
         }

@@ -1,0 +1,19 @@
+"""Multipliers that operators take."""
+
+from __future__ import annotations
+
+from hw.dataflow.spec import Operator
+from hw.float.product import multiplier_count
+
+__all__ = ["MULTIPLICATIONS", "multipliers"]
+
+MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+"""Operations that take some."""
+
+
+def multipliers(operator: Operator) -> int:
+    """How many `operator` takes: a product of floating-point numbers those of its significands, others one."""
+    if operator.op not in MULTIPLICATIONS:
+        return 0
+    word = operator.word
+    return multiplier_count(word.width - word.exponent) if word.exponent else 1
