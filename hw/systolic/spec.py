@@ -263,6 +263,13 @@ class ArraySpec:
         axes: dict[Direction, int] = {EAST: self.delay("columns"), SOUTH: self.delay("rows"), INTERIOR: 0}
         return axes[operand.direction]
 
+    def spread(self, operand: OperandSpec) -> int:
+        """Cycles by which steps of the operand's farthest feeder are later than words come there, beside those of the
+        nearest one: the chain goes on when it has room."""
+        down, along = self.delay("rows") * (self.rows - 1), self.delay("columns") * (self.columns - 1)
+        axes: dict[Direction, int] = {EAST: down, SOUTH: along, INTERIOR: down + along}
+        return axes[operand.direction]
+
     @property
     def step_cycles(self) -> int:
         """Cycles in which a PE can begin the steps of a tile."""

@@ -258,7 +258,7 @@ class _Run:
     def _release(self, stream: _Stream, tile: int, end: float) -> None:
         fetch = stream.fetches[tile]
         if tile + 1 == len(stream.fetches) or stream.fetches[tile + 1] != fetch:
-            read = end - self._spec.entry(stream.operand)
+            read = end - self._spec.entry(stream.operand) + self._spec.spread(stream.operand)
             stream.released[fetch] = read if stream.awaited else float(self._results.left[-1])
 
     def _filled(self, stream: _Stream, fetch: int) -> np.ndarray:
