@@ -26,9 +26,11 @@ __all__ = ["Runtime"]
 _HEADER = "sluice_library.h"
 _MAKEFILE = "sluice.mk"
 # Verilator's makefile compiles a small design as one file, and then without precompiled headers, which are half of the
-# time that it takes.
+# time that it takes; so it does the programs, which tops with other ports need anew.
 _RULES = """\
 include Vtop.mk
+$(VK_USER_OBJS): $(VK_PCH_H).fast.gch
+$(VK_USER_OBJS): CPPFLAGS += $(VK_PCH_I_FAST)
 Vtop__ALL.o: Vtop__ALL.cpp $(VK_PCH_H).fast.gch
 	$(OBJCACHE) $(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) $(VK_PCH_I_FAST) -c -o $@ $<
 """
