@@ -12,7 +12,8 @@ from hw.sim.simulate import StallProfile
 STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
 
 
-@pytest.mark.parametrize(("kernel", "target"), [("correlation", "fpga"), ("trisolv", "fpga"), ("trisolv", "dataflow")])
+@pytest.mark.parametrize(("kernel", "target"), [("correlation", "fpga"), ("lu", "fpga"), ("trisolv", "fpga"),
+                                                ("trisolv", "dataflow")])
 def test_results_are_those_of_gcc(kernel: str, target: str, simulator: str) -> None:
     data = arguments(kernel, 5)
     design: Any = compiler.compile(program_of(kernel), target=target)

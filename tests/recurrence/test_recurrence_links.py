@@ -7,11 +7,11 @@ import pytest
 from recurrence_programs import APPS, program_data, recurrence, scop
 
 from compiler.bind.systolic.recurrence import Settings, compile_recurrence
-from compiler.bind.systolic.recurrence.merge import merge_equal
 from compiler.bind.systolic.recurrence.recurrence import Recurrence, analyse_recurrence
 from compiler.bind.systolic.recurrence.target import MOST_CELLS
 from compiler.frontend.c_scop import load_c
 from compiler.ir.interpret import interpret
+from compiler.passes.normalize.merge_equal import merge_equal
 from compiler.sched.space_time.errors import SpaceTimeError
 from hw.errors import SluiceError
 

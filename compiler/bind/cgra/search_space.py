@@ -6,7 +6,7 @@ to the shape of sums at the inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -72,17 +72,26 @@ class ArraySpace:
 
     def strategy(self) -> _Designs:
         """All that is tried: with recurrences in the program's loops, and where that takes long with their steps in
-        loops of their own."""
+        loops of their own, or in right-looking order."""
         asked = Candidate(directives=self.options.transform)
         found = yield from self._coalesced(asked)
-        mapped = not isinstance(found, Infeasible)
-        if self.stages.distributed is self.stages.coalesced or (mapped and self._is_good(found)):
-            return found
-        coalesced = self.stages.coalesced is not self.stages.program
-        apart = yield from self._in_rounds(replace(asked, coalesced=coalesced, distributed=True))
-        if isinstance(apart, Infeasible) or isinstance(found, Infeasible):
-            return found if mapped else apart
-        return min(apart, found, key=_cycles)
+        for other in self._other_loops(asked):
+            if not isinstance(found, Infeasible) and self._is_good(found):
+                break
+            apart = yield from self._in_rounds(other)
+            if isinstance(found, Infeasible):
+                found = found if isinstance(apart, Infeasible) else apart
+            elif not isinstance(apart, Infeasible):
+                found = min(apart, found, key=_cycles)
+        return found
+
+    def _other_loops(self, asked: Candidate) -> Iterator[Candidate]:
+        """The choices with recurrences in loops of their own."""
+        coalesced = replace(asked, coalesced=self.stages.coalesced is not self.stages.program)
+        if self.stages.distributed is not self.stages.coalesced:
+            yield replace(coalesced, distributed=True)
+        if script := self.stages.right_looking:
+            yield coalesced.with_directives(script, "right-looking order")
 
     def _coalesced(self, asked: Candidate) -> _Designs:
         """Without the tile loops that the program has, or with them where it does not fit else."""

@@ -28,6 +28,7 @@ from compiler.ir.program import Program
 from compiler.passes.arrays.border_copies import copy_borders
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.directives import apply_script
+from compiler.passes.directives.right_looking import right_looking_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
@@ -87,6 +88,12 @@ class Stages:
         iteration; the same if it has none, or if the options say which loops there are."""
         given = self.options.transform or self.options.passes or not self.options.searches_orders
         return self.coalesced if given else distribute_recurrences(self.coalesced)
+
+    @cached_property
+    def right_looking(self) -> str:
+        """Directives for right-looking order; empty if nothing changes, or if the options say which loops there are."""
+        given = self.options.transform or self.options.passes or not self.options.searches_orders
+        return "" if given else right_looking_script(self.coalesced)
 
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""

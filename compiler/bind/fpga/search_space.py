@@ -31,6 +31,7 @@ from compiler.ir.program import Program
 from compiler.passes.arrays.packed_streams import most_lanes, pack_streams
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.directives import apply_script
+from compiler.passes.directives.right_looking import right_looking_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefined_reads
@@ -185,7 +186,7 @@ class PipelineSpace:
             ordered = yield from self._changed(choice, script, NEVER)
             return asked if isinstance(ordered, Infeasible) else ordered
         best = asked
-        for script in (self._order(choice, asked), self._tiles(choice, asked)):
+        for script in (self._order(choice, asked), self._right_looking(choice, asked), self._tiles(choice, asked)):
             found = yield from self._changed(choice, script, _cycles(best))
             best = best if isinstance(found, Infeasible) else min(best, found, key=_cycles)
         return best
@@ -197,6 +198,11 @@ class PipelineSpace:
         if interval > 1:
             return recurrence_order(self.stages.alone(choice), interval, self._parts(choice))
         return recurrence_order(self.stages.alone(choice), 2, "") if _waits_for_arrays(asked) else ""
+
+    def _right_looking(self, choice: Candidate, asked: FpgaDesign) -> str:
+        """Directives for right-looking order, where recurrences need time."""
+        pace = asked.schedule.pace
+        return right_looking_script(self.stages.alone(choice)) if pace.interval > 1 or pace.idle else ""
 
     def _parts(self, choice: Candidate) -> str:
         """The directive for partial sums."""

@@ -19,6 +19,7 @@ from compiler.passes.directives.nests import distribute, fuse
 from compiler.passes.directives.overlap import overlap
 from compiler.passes.directives.parallel import parallelize
 from compiler.passes.directives.partial import partial, reassociate
+from compiler.passes.directives.right_looking import right_looking
 from compiler.passes.directives.script import apply_script
 from compiler.passes.directives.share import share
 from compiler.passes.directives.split import split, tile
@@ -27,5 +28,5 @@ from compiler.passes.directives.unroll import unroll
 
 __all__ = [
     "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "partial",
-    "reassociate", "reorder", "reverse", "share", "shift", "split", "store", "tile", "unroll",
+    "reassociate", "reorder", "reverse", "right_looking", "share", "shift", "split", "store", "tile", "unroll",
 ]

@@ -14,7 +14,7 @@ import islpy as isl
 from compiler.ir.program import Access, Program, Statement
 from compiler.passes.directives.errors import TransformError
 
-__all__ = ["check_legal"]
+__all__ = ["check_legal", "dependent_instances"]
 
 Images = Mapping[str, Sequence[isl.Map]]
 """Where the instances of every old statement went: maps from its instances to those of new statements."""
@@ -36,6 +36,16 @@ def check_legal(before: Program, after: Program, images: Images, directive: str,
                 wrong = _same_element(first, one, second, other).intersect(swapped)
                 if not wrong.is_empty():
                     raise TransformError(f"{directive} would change the result: {_witness(wrong, first, second)}")
+
+
+def dependent_instances(program: Program, first: Statement, second: Statement) -> isl.Map:
+    """{instance of `first` -> later instance of `second` that touches the same element}, one of which writes it."""
+    earlier = program.order_of(first.name).lex_lt_map(program.order_of(second.name))
+    found = isl.Map.empty(earlier.get_space())
+    for one, other in _access_pairs(first, second):
+        if one.array == other.array:
+            found = found.union(_same_element(first, one, second, other).intersect(earlier))
+    return found.coalesce()
 
 
 def _new_times(statement: Statement, after: Program, images: Sequence[isl.Map]) -> isl.Map:

@@ -19,6 +19,7 @@ from compiler.passes.directives.nests import distribute, fuse
 from compiler.passes.directives.overlap import overlap
 from compiler.passes.directives.parallel import parallelize
 from compiler.passes.directives.partial import partial, reassociate
+from compiler.passes.directives.right_looking import right_looking
 from compiler.passes.directives.share import share
 from compiler.passes.directives.split import split, tile
 from compiler.passes.directives.store import store
@@ -42,19 +43,20 @@ def _reorder(program: Program, *iterators: str, statements: list[str] | None) ->
 _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
     "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "overlap": _overlap,
     "parallelize": parallelize, "partial": partial, "reassociate": reassociate, "reorder": _reorder,
-    "reverse": reverse, "share": share, "shift": shift, "split": split, "store": store, "tile": _tile,
-    "unroll": unroll,
+    "reverse": reverse, "right_looking": right_looking, "share": share, "shift": shift, "split": split, "store": store,
+    "tile": _tile, "unroll": unroll,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
     "overlap": (), "parallelize": (str, int), "partial": (str, str, int), "reassociate": (str, str, int),
-    "reverse": (str,), "shift": (str, int),
+    "reverse": (str,), "right_looking": (str,), "shift": (str, int),
     "split": (str, int), "store": (str, str), "tile": (), "unroll": (str, int),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
-_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "partial", "reassociate", "share", "store")
+_WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "partial", "reassociate", "right_looking", "share",
+                   "store")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -126,7 +128,7 @@ _USES: Mapping[str, str] = {
     "batch": "batch(2)", "distribute": "distribute(statement, 1)", "fold": "fold(statement, 2)",
     "fuse": "fuse(first, second, 1)", "overlap": "overlap(i=64, j=64)", "parallelize": "parallelize(i, 4)",
     "partial": "partial(statement, i, 8)", "reassociate": "reassociate(statement, i, 8)",
-    "reorder": "reorder(j, i)", "reverse": "reverse(i)",
+    "reorder": "reorder(j, i)", "reverse": "reverse(i)", "right_looking": "right_looking(statement)",
     "share": "share(first, second)", "shift": "shift(i, 1)", "split": "split(i, 4)",
     "store": "store(array, registers)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
 }

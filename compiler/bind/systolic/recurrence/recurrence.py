@@ -16,9 +16,9 @@ import islpy as isl
 from compiler.analysis.dependences import Dependence, flow
 from compiler.attempts import note_attempt
 from compiler.bind.systolic.recurrence.links import Distance, Link, NotUniform, chains, link_up, link_via
-from compiler.bind.systolic.recurrence.merge import merge_equal
 from compiler.ir.program import Program, Statement
 from compiler.passes.normalize.dead_statements import remove_dead_statements
+from compiler.passes.normalize.merge_equal import merge_equal
 from compiler.sched.process_network.transfers import is_copy
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import identity

@@ -1,4 +1,4 @@
-"""Statements that do the same in different parts of one nest become one, so that a cell needs one set of operators."""
+"""Statements that do the same in different parts of one nest become one, which needs one set of operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import islpy as isl
 from compiler.analysis.affine import maps
 from compiler.ir.program import Access, Program, Statement
 
-__all__ = ["merge_equal"]
+__all__ = ["alike", "merge_equal"]
 
 
 def merge_equal(program: Program) -> Program:
@@ -17,7 +17,7 @@ def merge_equal(program: Program) -> Program:
     kept: list[Statement] = []
     renamed: dict[str, str] = {}
     for statement in program.statements:
-        partner = next((k for k, other in enumerate(kept) if _alike(other, statement)), None)
+        partner = next((k for k, other in enumerate(kept) if alike(other, statement)), None)
         if partner is None:
             kept.append(statement)
             continue
@@ -34,7 +34,8 @@ def merge_equal(program: Program) -> Program:
     return replace(program, statements=tuple(kept), order=order)
 
 
-def _alike(first: Statement, second: Statement) -> bool:
+def alike(first: Statement, second: Statement) -> bool:
+    """Whether two statements have equal iterators, accesses and values, on disjoint domains."""
     same = first.iterators == second.iterators and first.value == second.value
     if not same or len(first.reads) != len(second.reads):
         return False
