@@ -22,8 +22,8 @@ PROGRAMS = {
     "stencil": """void f(const short a[26][50], short y[24][48]) {
     for (int i = 0; i < 24; i++) for (int j = 0; j < 48; j++) y[i][j] = a[i][j] + a[i + 1][j + 2] + a[i + 2][j + 1];
 }""",
-    "transposed": """void f(const short a[24][20], short y[20][24]) {
-    for (int i = 0; i < 20; i++) for (int j = 0; j < 24; j++) y[i][j] = a[j][i] + 1;
+    "transposed": """void f(const short a[24][32], short y[32][24]) {
+    for (int i = 0; i < 32; i++) for (int j = 0; j < 24; j++) y[i][j] = a[j][i] + 1;
 }""",
     "odd rows": """void f(const short a[4][9][7], short y[4][9][7]) {
     for (int k = 0; k < 4; k++) for (int i = 0; i < 9; i++) for (int j = 0; j < 7; j++) y[k][i][j] = a[k][i][j] ^ 5;
@@ -71,6 +71,14 @@ def test_transfers_hide_behind_compute() -> None:
     assert all(design.predicted_start_to_done <= whole[name] for name, design in designs.items())
     stencil = designs["stencil"]
     assert stencil.predicted_start_to_done <= 1.05 * stencil.lower_bound + 150 < whole["stencil"]
+
+
+def test_columns_come_in_blocks() -> None:
+    """The first block of columns, the steps, and the last band: not the whole matrix before the steps."""
+    turned = PROGRAMS["transposed"].replace("24", "32").replace(" + 1", "")
+    design: Any = compiler.compile(parse_scop(turned, "f.c"), memory="dual-port", array="4x4")
+    assert design.bands["a"].block and design.predicted_start_to_done <= 1.1 * design.lower_bound + 150
+    assert any(compiled("transposed", "dual-port", memory).bands["a"].block for memory in range(len(MEMORIES)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,8 +1,9 @@
 """Division by what is no constant without a divider: one comparison and subtraction for each bit of the quotient.
 
-From the highest bit on, the divisor is compared with the upper part of what is left of the dividend, and taken away
-from there where it fits. Nothing gets wider than a word: the dividend is shifted to the divisor, not the other way
-round. Rounding is towards zero as in C; division by zero gives what `hw.ops.DIVISIONS` says.
+From the highest bit on, the divisor's multiple by that bit is compared with what is left of the dividend, and taken
+away where it fits. Nothing gets wider than a word: multiples that would are cut, or the dividend is shifted to the
+divisor. Only a subtraction and a minimum for each bit wait for those of the bit before. Rounding is towards zero as in
+C; division by zero gives what `hw.ops.DIVISIONS` says.
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ class _Division:
         rest, taken = self._magnitude(dividend, self.dividend), self._magnitude(divisor, self.divisor)
         quotient: Expr = Const(0, self.word)
         for bit in reversed(range(self._bits())):
-            fits = apply("ge", self._shifted("shr", rest, bit), taken)
-            less = apply("sub", rest, self._shifted("shl", taken, bit))
-            rest = apply("select", fits, less, rest)
+            fits, rest = self._step(rest, taken, bit)
             quotient = apply("add", quotient, apply("select", fits, Const(1 << bit, self.word), Const(0, self.word)))
         if op == "rem":
             return converted(self._signed(rest, self._negative(dividend, self.dividend)), self.type)
@@ -75,6 +74,19 @@ class _Division:
             nothing = apply("eq", taken, Const(0, self.word))
             found = apply("select", nothing, Const(self.word.maximum, self.word), found)
         return converted(found, self.type)
+
+    def _step(self, rest: Expr, taken: Expr, bit: int) -> tuple[Expr, Expr]:
+        """Whether the divisor fits at this bit, and what is left. Where what is left never reaches a multiple that has
+        too many bits for a word, a multiple is cut to those that it can have: what is less than it is so, too. What is
+        taken from less than it wraps to more, so the minimum needs no comparison to be there before."""
+        most = self.word.maximum >> bit
+        if max(map(abs, self.dividend)) >= most << bit:
+            fits = apply("ge", self._shifted("shr", rest, bit), taken)
+            return fits, apply("select", fits, apply("sub", rest, self._shifted("shl", taken, bit)), rest)
+        if max(map(abs, self.divisor)) > most:
+            taken = apply("min", taken, Const(most, self.word))
+        multiple = self._shifted("shl", taken, bit)
+        return apply("ge", rest, multiple), apply("min", rest, apply("sub", rest, multiple))
 
     def _bits(self) -> int:
         """Of the largest quotient."""

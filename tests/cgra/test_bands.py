@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import compiler
-from compiler.bind.cgra.bands import LEAST_LINES, WHOLE, Box, choose_bands
+from compiler.bind.cgra.bands import LEAST_LINES, WHOLE, Box, bands_of_blocks, choose_bands, in_blocks
 from compiler.bind.cgra.design import CgraDesign
 from compiler.frontend.apps import load
 from compiler.frontend.c_scop import parse_scop
@@ -60,6 +60,27 @@ def test_each_access_is_to_a_band_that_the_array_has(walk, half_words: int, leas
         assert turn >= band, "not there yet"
         assert turn < band + bands.lag or band + bands.lag >= bands.count, "given back"
     assert (bands.count - 1) * bands.cycles <= nest.last_time - nest.time_offset
+
+
+@pytest.mark.parametrize(("rows", "columns", "block"), [(16, 16, 8), (6, 24, 4), (9, 32, 16)])
+def test_a_walk_by_columns_finds_its_words_in_blocks(rows: int, columns: int, block: int) -> None:
+    nest = AffineNest((rows, columns), (1, rows + 2), 3, (Affine((columns, 1), 0),))
+    blocks = in_blocks(nest, block)
+    assert blocks is not None
+    bands = bands_of_blocks(blocks, GlobalBufferSpec())
+    assert bands is not None and (bands.steps, bands.count, bands.lag) == (1, columns // block, 1)
+    for (time, (address,)), (new_time, (packed,)) in zip(nest.events(), blocks.events(), strict=True):
+        row, column = divmod(address, columns)
+        assert new_time == time
+        assert packed == (column // block) * rows * block + row * block + column % block
+        assert (time - nest.time_offset) // bands.cycles == column // block
+
+
+def test_what_is_moved_in_no_blocks() -> None:
+    by_rows = AffineNest((16, 16), (1, 16), 0, (Affine((1, 16), 0),))
+    by_columns = AffineNest((16, 16), (1, 16), 0, (Affine((16, 1), 0),))
+    assert in_blocks(by_rows, 8) is None
+    assert in_blocks(by_columns, 6) is None and in_blocks(by_columns, 16) is None
 
 
 def test_a_picture_larger_than_the_global_buffer_passes_it_as_one_tile() -> None:

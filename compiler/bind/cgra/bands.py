@@ -8,16 +8,17 @@ and those before.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hw.dma.descriptor import LINE_BYTES
 from hw.fabric.bank_config import CREDIT_BITS
 from hw.fabric.spec import GlobalBufferSpec
-from hw.memtile import AffineNest
+from hw.memtile import Affine, AffineNest
 
-__all__ = ["LEAST_LINES", "WHOLE", "Bands", "Box", "choose_bands", "needs_bands"]
+__all__ = ["LEAST_LINES", "WHOLE", "Bands", "Box", "bands_of_blocks", "choose_bands", "in_blocks",
+           "needs_bands"]
 
 WORD_BYTES = 2
 _LINE_WORDS = LINE_BYTES // WORD_BYTES
@@ -40,13 +41,15 @@ LEAST_LINES = (16, 32, 64, 128, 256, 512, 1 << 30)
 @dataclass(frozen=True)
 class Bands:
     """`steps` of the slowest level of a tile's box make a band, 0: all of them; the other fields are those of
-    `BankConfig`: `count` bands of a tile, `cycles` from one to the next, `lag`, `room`."""
+    `BankConfig`: `count` bands of a tile, `cycles` from one to the next, `lag`, `room`. `block`: a matrix that is
+    walked by columns is moved in blocks of so many of them, the slowest level then; 0: in the order of memory."""
 
     steps: int
     count: int
     cycles: int
     lag: int
     room: int
+    block: int = 0
 
 
 WHOLE = Bands(0, 1, 0, 1, 2)
@@ -87,6 +90,30 @@ def choose_bands(nest: AffineNest, box: Box, glb: GlobalBufferSpec, tiles: int, 
             return None
         wanted = wanted or [min(found, key=lambda size: abs(lines[size] - least))]
     return found[min(wanted, key=lambda size: size * found[size].lag)] if wanted else WHOLE
+
+
+def in_blocks(nest: AffineNest, block: int) -> AffineNest | None:
+    """The accesses to a matrix that is walked by columns, when blocks of so many columns lie one behind the other; None
+    for other walks, and for blocks that are no whole lines, do not divide a row, or are all of it."""
+    access = nest.addresses[0]
+    loops = [k for k, count in enumerate(nest.ranges) if count > 1]
+    if len(loops) != 2 or access.offset or len(nest.addresses) > 1:
+        return None
+    rows, columns = (nest.ranges[k] for k in loops)
+    by_columns = tuple(access.strides[k] for k in loops) == (columns, 1)
+    if not by_columns or block % _LINE_WORDS or columns % block or columns == block:
+        return None
+    inner, outer = (nest.time[k] for k in loops)
+    return replace(nest, ranges=(rows, block, columns // block), time=(inner, outer, block * outer),
+                   addresses=(Affine((block, 1, rows * block), 0),))
+
+
+def bands_of_blocks(blocks: AffineNest, glb: GlobalBufferSpec) -> Bands | None:
+    """Bands of one block each for the accesses that `in_blocks` gives; None if there are none, or no room for them."""
+    rows, block, count = blocks.ranges
+    box = Box(count, rows * block * WORD_BYTES)
+    bands = None if needs_bands(box, glb) else _bands(blocks, box, 1, glb)
+    return None if bands is None else replace(bands, block=block)
 
 
 def _sizes(box: Box, nest: AffineNest, glb: GlobalBufferSpec) -> Iterator[int]:

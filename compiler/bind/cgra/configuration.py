@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.bind.cgra.bands import LEAST_LINES, Bands
@@ -13,9 +13,10 @@ from compiler.bind.cgra.memories import PortContention, configure_memory
 from compiler.bind.cgra.netlist import PeNode, Pin, StreamOut
 from compiler.bind.cgra.place_and_route import Physical
 from compiler.bind.cgra.predicate_tables import plan_control
-from compiler.bind.cgra.transfers import bands_of, bank_config
+from compiler.bind.cgra.transfers import bands_of, bank_config, blocks_of
 from compiler.ir.program import Table
 from compiler.sched.static.schedule import Schedule
+from compiler.sched.streams.streams import Footprint
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig, IoConfig, TileConfig
 from hw.fabric.routing import Network, Side, Source, TrackSource
@@ -25,6 +26,9 @@ from hw.memtile.spec import for_kind
 from hw.pe.config import PeConfig
 
 __all__ = ["configure", "configure_banks", "plan_bands"]
+
+_BLOCKS = (4, 8, 16, 32)
+"""Columns of the blocks in which matrices that are walked by columns are moved."""
 
 Core = PeConfig | PubConfig | DualPortConfig | AddressedConfig
 
@@ -115,15 +119,26 @@ def configure_banks(application: Application, physical: Physical, spec: FabricSp
 
 
 def plan_bands(schedule: Schedule, spec: FabricSpec, lengths: Sequence[int] = LEAST_LINES) -> list[dict[str, Bands]]:
-    """Bands of every array, by name, in several lengths.
+    """Bands of every array, by name, in several lengths; those of outputs also with inputs in the longest ones, for
+    reads that wait for whole arrays.
 
     Raises `StreamError` for a tile that the global buffer cannot take.
     """
     staged, statements = schedule.staged, schedule.statements
     found: list[dict[str, Bands]] = []
-    for least in lengths:
-        bands = {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, staged.tiles,
-                                   least) for f in (*staged.inputs, *staged.outputs)}
+
+    def planned(footprints: Iterable[Footprint], least: int) -> dict[str, Bands]:
+        return {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, staged.tiles,
+                                  least) for f in footprints}
+
+    outputs = {least: planned(staged.outputs, least) for least in lengths}
+    inputs = {least: planned(staged.inputs, least) for least in lengths}
+    for least, longest in (*((n, n) for n in lengths), *((n, lengths[-1]) for n in lengths)):
+        bands = inputs[longest] | outputs[least]
         if bands not in found:
             found.append(bands)
+    for block in _BLOCKS if len(lengths) > 1 else ():
+        blocked = {f.array: bands for f in staged.inputs if (bands := blocks_of(
+            f, staged.program.array(f.array), statements[f.statement], spec.glb, block)) is not None}
+        found += [inputs[lengths[-1]] | blocked | bands for bands in outputs.values()] if blocked else []
     return found

@@ -212,7 +212,7 @@ class CgraDesign(Design):
             array = self.parts.program.array(footprint.array)
             bank = placement[streams[array.name]].bank(self.spec)
             found[bank] = descriptor(footprint, array, self.layout.addresses[array.name],
-                                     staged.tile_starts, staged.tile_counts, self.bands.get(array.name, WHOLE).steps)
+                                     staged.tile_starts, staged.tile_counts, self.bands.get(array.name, WHOLE))
         return found
 
     @cached_property

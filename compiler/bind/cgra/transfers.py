@@ -14,13 +14,13 @@ from typing import Literal
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
-from compiler.bind.cgra.bands import WHOLE, WORD_BYTES, Bands, Box, choose_bands
+from compiler.bind.cgra.bands import WHOLE, WORD_BYTES, Bands, Box, bands_of_blocks, choose_bands, in_blocks
 from compiler.ir.floating import decode, encode
 from compiler.ir.program import Array
 from compiler.ir.types import BFLOAT16, Float, Int
 from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.streams import Footprint, StreamError, row_major
-from hw.dma.descriptor import DescriptorError, DmaDescriptor, DmaLevel
+from hw.dma.descriptor import LINE_BYTES, DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.spec import GlobalBufferSpec
 from hw.memtile import Affine, AffineNest
@@ -33,6 +33,7 @@ __all__ = [
     "array_from_bytes",
     "bands_of",
     "bank_config",
+    "blocks_of",
     "descriptor",
     "element_bytes",
     "lay_out",
@@ -88,6 +89,8 @@ def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
     """
     first = entry.offset + shift
     nest = _nest(footprint, entry, first)
+    if bands.block:
+        nest = in_blocks(nest, bands.block) or nest
     try:
         return BankConfig(direction, counted(nest), nest.count, first, 0, bands.count, bands.cycles, bands.lag,
                           bands.room)
@@ -117,6 +120,16 @@ def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: 
     return found
 
 
+def blocks_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: GlobalBufferSpec, block: int
+              ) -> Bands | None:
+    """Bands of blocks of so many columns of a whole matrix that is walked by columns; None for other tiles."""
+    levels = _levels(footprint, array)
+    if len(levels) != 2 or levels[0][1] != levels[1][0] * ELEMENT_BYTES or levels[0][1] % LINE_BYTES:
+        return None
+    blocks = in_blocks(_nest(footprint, entry), block)
+    return None if blocks is None else bands_of_blocks(blocks, glb)
+
+
 def _nest(footprint: Footprint, entry: StatementSchedule, first: int = 0) -> AffineNest:
     """The accesses of a tile, the first one in cycle `first`."""
     trips, strides = tuple(entry.trips.values())[::-1], tuple(entry.strides.values())[::-1]
@@ -130,15 +143,18 @@ def _levels(footprint: Footprint, array: Array) -> list[tuple[int, int]]:
 
 
 def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tuple[int, ...],
-               tile_counts: tuple[int, ...], band: int = 0) -> DmaDescriptor:
-    """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`, in bands of `band`
-    steps (`Bands`).
+               tile_counts: tuple[int, ...], bands: Bands = WHOLE) -> DmaDescriptor:
+    """How the DMA engine walks the boxes of all tiles of `array`, which starts at byte `address`, in `bands`.
 
     Raises `StreamError` for boxes of more than three dimensions, more than two tile loops, and sizes that the engine
     cannot count.
     """
     steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
     row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
+    if bands.block:
+        (rows, row_stride), _ = _levels(footprint, array)
+        row_bytes = bands.block * ELEMENT_BYTES
+        levels = [(row_stride // row_bytes, row_bytes), (rows, row_stride)]
     tiles = [(count, sum(low[0][k] * step for low, step in zip(footprint.low, steps, strict=True)))
              for k, count in enumerate(tile_counts)]
     tiles = _merged([level for level in tiles if level[0] > 1])
@@ -146,9 +162,9 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
         raise StreamError(f"array {array.name}: a tile is a box of {len(levels) + 1} dimensions in {len(tiles)} tile "
                           "loops; the DMA engine walks up to 3 and 2")
     base = address + sum(low * step for low, step in zip(footprint.low_at(tile_starts), steps, strict=True))
-    rows, planes = _two(levels)
+    inner, planes = _two(levels)
     try:
-        return DmaDescriptor(base, row_bytes, rows, planes, _two(tiles), band)
+        return DmaDescriptor(base, row_bytes, inner, planes, _two(tiles), bands.steps)
     except DescriptorError as error:
         raise StreamError(f"array {array.name}: {error}") from None
 
