@@ -42,6 +42,7 @@ from hw.ecp5.pnr import (
 )
 from hw.files import write_atomic
 from hw.link.protocol import DEFAULT_BAUD
+from hw.litedram.core import read_core
 from hw.sdram.chip import CHIPS, find_chip
 
 __all__ = ["build_board", "main"]
@@ -93,8 +94,11 @@ def _parser(command: str) -> _Parser:
         help="the host runs the design (design.on_board), over the board's serial line (uart) or its JTAG pins (jtag)")
     add("--baud", type=int, metavar="N", help=f"bits per second of --link uart (default {DEFAULT_BAUD})")
     add("--memory-bytes", type=int, metavar="N", help="main memory of --link (default: what the design's data takes)")
-    add("--memory", choices=("chip", "sdram"), help="where main memory of --link is (default: chip, the FPGA's)")
+    add("--memory", choices=("chip", "sdram", "litedram"),
+        help="where main memory of --link is (default: chip, the FPGA's)")
     add("--sdram-chip", metavar="NAME", help=f"of --memory sdram: {', '.join(CHIPS)} (default {next(iter(CHIPS))})")
+    add("--litedram", type=Path, action="append", default=[], metavar="PATH",
+        help="of --memory litedram: LiteDRAM's generated Verilog, files or folders (repeat)")
     add("--pnr", action="store_true", help=f"synthesize, place and route ({', '.join(FLOWS)})")
     add("--program", action="store_true", help="--pnr, and load the bitstream into the board")
     add("-o", "--output", type=Path, metavar="DIR", help="where to write (default rtl_out/BOARD/DESIGN)")
@@ -151,12 +155,15 @@ def _build(options: argparse.Namespace, console: Console) -> None:
 def _link(options: argparse.Namespace) -> LinkOptions | None:
     if options.sdram_chip is not None and options.memory != "sdram":
         raise BoardError("--sdram-chip is about --memory sdram, which is not given")
+    if bool(options.litedram) != (options.memory == "litedram"):
+        raise BoardError("--litedram PATH and --memory litedram belong together")
     if options.link == "jtag" and options.baud is not None:
         raise BoardError("--baud is about --link uart: the cable sets the clock of JTAG")
     if options.link:
         sdram = find_chip(options.sdram_chip or next(iter(CHIPS))) if options.memory == "sdram" else None
         baud = DEFAULT_BAUD if options.baud is None else options.baud
-        return LinkOptions(baud, options.memory_bytes, sdram, options.link)
+        litedram = read_core(options.litedram) if options.litedram else None
+        return LinkOptions(baud, options.memory_bytes, sdram, options.link, litedram)
     for name in ("baud", "memory_bytes", "memory"):
         if getattr(options, name) is not None:
             raise BoardError(f"--{name.replace('_', '-')} is about --link, which is not given")
@@ -196,6 +203,7 @@ def _manifest(project: Project, design: SystemDesign) -> dict[str, Any]:
 
 def _describe_link(link: LinkOptions, design: SystemDesign) -> dict[str, Any]:
     memory = "chip" if link.sdram is None else f"SDRAM {link.sdram.name}"
+    memory = memory if link.litedram is None else f"DDR3 by {link.litedram.module}"
     way = {"baud": link.baud} if link.carrier == "uart" else {}
     return {"carrier": link.carrier, **way, "design": design.fingerprint.hex(), "memory": memory}
 

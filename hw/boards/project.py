@@ -23,6 +23,8 @@ from hw.ecp5.pnr import KEEP_REGISTERS
 from hw.link.jtag.jtag_link import JtagLink
 from hw.link.protocol import DEFAULT_BAUD, LinkSpec
 from hw.link.uart_link import UartLink, uart_divisor
+from hw.litedram.core import LiteDramCore
+from hw.litedram.memory import LiteDramMemory, check_board
 from hw.sdram.chip import SdramChip
 from hw.sdram.memory import SdramMemory
 from hw.sdram.pins import check_pins
@@ -45,13 +47,14 @@ _LEFT_OUT = (".il", ".debug.v", ".json", ".bat")
 @dataclass(frozen=True)
 class LinkOptions:
     """A link to the host: bits per second of the serial line, bytes of main memory (None: as many as the design's own
-    data takes, or all of `sdram`), the chip that has it (None: memory is on the FPGA), and what carries the link, one
-    of `CARRIERS`."""
+    data takes, or all of `sdram` or `litedram`), the chip or the core that has it (None: memory is on the FPGA), and
+    what carries the link, one of `CARRIERS`."""
 
     baud: int = DEFAULT_BAUD
     memory_bytes: int | None = None
     sdram: SdramChip | None = None
     carrier: str = "uart"
+    litedram: LiteDramCore | None = None
 
 
 @dataclass(frozen=True)
@@ -117,19 +120,24 @@ def make_project(
     """The project of `design` on `board`, which runs by itself, or does what a host says over a `link`. Its clock
     is the oscillator's by `divide` (None: 50 MHz or less), or up to `mhz` by a phase-locked loop. Equal arguments give
     equal files. Raises `BoardError`, `PinError`, `PllError`, `LinkSpecError`,
-    `SdramError`."""
+    `SdramError`, `LiteDramError`."""
     platform = board.build_platform(pins, connections)
+    litedram = None if link is None else link.litedram
+    if litedram is not None and (mhz, divide) != (None, None):
+        raise BoardError("--mhz and --divide are about boards whose memory does not set the clock: LiteDRAM's does")
     pll = None if mhz is None else _loop(board, mhz, divide)
     divide = divide or default_divide(board.clock_hz)
     clock_hz = board.clock_hz / divide if pll is None else pll.output
+    clock_hz = clock_hz if litedram is None else litedram.clock_hz
     design = design.at_clock(clock_hz)
     if link is None:
         core = BoardCore(_system(design), design.image, design.registers)
         checked = tuple(region.name for region in core.checked)
     else:
         core, checked = _linked_core(board, platform, design, link, clock_hz), ()
-    top = BoardTop(core, divide=divide, pll=pll)
-    for name, text in sorted(design.sources.items()):
+    top = BoardTop(core, divide=divide, pll=pll, clock_hz=clock_hz)
+    files = {} if litedram is None else litedram.files
+    for name, text in sorted({**files, **design.sources}.items()):
         platform.add_file(name, text)
     with use_tool_cache():
         plan = platform.prepare(top, TOP)
@@ -165,13 +173,36 @@ def _system(design: SystemDesign) -> EmittedSystem:
 def _linked_core(
     board: Board, platform: Any, design: SystemDesign, link: LinkOptions, clock_hz: float
 ) -> LinkedCore:
-    memory_bytes = link.memory_bytes
-    if memory_bytes is None:
-        memory_bytes = design.image.memory_bytes if link.sdram is None else link.sdram.size
+    memory_bytes = _memory_bytes(design, link)
     spec = LinkSpec(memory_bytes, design.registers.address_width, design.fingerprint, data_width=design.data_width)
     make_link = CARRIERS[link.carrier](board, platform, spec, link, clock_hz)
-    sdram = None if link.sdram is None else _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
-    return LinkedCore(_system(design), spec, make_link(), sdram=sdram)
+    memory: SdramMemory | LiteDramMemory | None = None
+    if link.sdram is not None:
+        memory = _sdram(board, platform, design, link.sdram, link.memory_bytes, clock_hz)
+    if link.litedram is not None:
+        memory = _litedram(board, platform, design, link.litedram, memory_bytes)
+    return LinkedCore(_system(design), spec, make_link(), memory=memory)
+
+
+def _memory_bytes(design: SystemDesign, link: LinkOptions) -> int:
+    if link.memory_bytes is not None:
+        return link.memory_bytes
+    chips = link.sdram or link.litedram
+    return design.image.memory_bytes if chips is None else chips.size
+
+
+def _litedram(board: Board, platform: Any, design: SystemDesign, core: LiteDramCore, size: int) -> LiteDramMemory:
+    if ("ddr3", 0) not in platform.resources:
+        raise BoardError(f"board {board.name} has no DDR3 in its platform, which --memory litedram needs")
+    check_board(core, platform, board.name, board.family)
+    if core.data_width != design.data_width:
+        raise BoardError(f"the memory of {core.module} has a port of {core.data_width} bits and the design one of "
+                         f"{design.data_width}: compile the design with --option bus_bits={core.data_width}")
+    if size > core.size:
+        raise BoardError(f"the memory of {core.module} has {core.size} bytes, not {size}")
+    if clash := sorted(set(core.files) & set(design.sources)):
+        raise BoardError(f"the design and the files of {core.module} both have a {clash[0]}: rename one")
+    return LiteDramMemory(core, size)
 
 
 def _uart_link(board: Board, platform: Any, spec: LinkSpec, link: LinkOptions, clock_hz: float

@@ -65,8 +65,8 @@ def _bits(port: Any) -> list[Any]:
 
 
 class BoardTop(Component):
-    """A board's clock, divided by `divide` (a power of two) or changed by the loop `pll`, its button and its
-    lights around `core`.
+    """A board's clock, divided by `divide` (a power of two), changed by the loop `pll`, or changed to `clock_hz` by the
+    memory of `core`, its button and its lights around `core`.
 
     The core is reset after power-on and while the board's button is pressed: ``reset`` or ``button`` 0 at another
     level than the one it had when power came on, so its polarity does not matter. Releasing it runs the design again.
@@ -75,10 +75,12 @@ class BoardTop(Component):
     `lights`, set by elaboration, are the names of those that the board shows.
     """
 
-    def __init__(self, core: Any, *, divide: int = 1, pll: PllSetting | None = None):
+    def __init__(self, core: Any, *, divide: int = 1, pll: PllSetting | None = None,
+                 clock_hz: float = 0.0):
         self._core = core
         self._divide = divide
         self._pll = pll
+        self._clock_hz = clock_hz
         self.lights: tuple[str, ...] = ()
         super().__init__({})
 
@@ -117,6 +119,10 @@ class BoardTop(Component):
 
     def _clock(self, m: Module, platform: Any, domain: ClockDomain) -> Value:
         """Drives the core's clock; high while it is not to be used."""
+        if "memory_clock" in self._core.signature.members:
+            m.d.comb += [self._core.oscillator.eq(ClockSignal("sync")), domain.clk.eq(self._core.memory_clock)]
+            platform.add_clock_constraint(self._core.memory_clock, self._clock_hz)
+            return self._core.memory_reset
         if self._pll is not None:
             return self._loop(m, platform, domain, self._pll)
         if self._divide == 1:
