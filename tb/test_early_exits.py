@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from c_targets import gcc_results
 from irregular_programs import design_of, program_of
 from random_exits import exit_data, exit_function
 
@@ -65,6 +66,40 @@ def test_from_no_iteration_to_all(first: int, simulator: str) -> None:
 def test_more_iterations_than_were_said_are_still_an_error(simulator: str) -> None:
     with pytest.raises(FpgaError, match=r"INDEX: statement '\w+' \(f.c:6\): the loop makes more than max_trips\(20\)"):
         countdown().simulate({"x": np.array([62], np.int32)}, simulator)
+
+
+GCD_OF_ALL = """void f(const int x[4], int y[4]) {
+    int a, b;
+#pragma scop
+    b = x[0];
+    for (int i = 0; i < 4; i++) {
+        a = x[i];
+#pragma sluice max_trips(20)
+        while (a != b) {
+            if (a > b) a -= b;
+            else b -= a;
+        }
+        y[i] = b;
+    }
+#pragma endscop
+}"""
+"""Every loop begins with what the one before it has left."""
+
+
+@cache
+def inner() -> FpgaDesign:
+    return compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="fpga")
+
+
+@pytest.mark.parametrize("x", [(5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)])
+def test_a_loop_inside_another_ends_early_each_time(x: tuple[int, ...], simulator: str) -> None:
+    inputs, design = {"x": np.array(x, np.int32)}, inner()
+    wanted = gcc_results(GCD_OF_ALL, "f", {**inputs, "y": np.zeros(4, np.int32)})["y"]
+    for stall in (None, STALLS):
+        run = design.simulate(inputs, simulator, seed=7, stall=stall)
+        np.testing.assert_array_equal(run.outputs["y"], wanted)
+        assert run.cycles == design.cycles_for(inputs) < design.predicted_cycles
+        assert stall or abs(run.wall_cycles - design.start_to_done_for(inputs)) <= 0.02 * run.wall_cycles + 1
 
 
 @cache

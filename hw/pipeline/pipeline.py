@@ -15,6 +15,7 @@ from hw.float import FloatOperator
 from hw.integer import INTEGER_OPERATIONS, IntegerOperator
 from hw.lib.addressed_memory import AddressedMemory
 from hw.lib.steps import SteppedOperator
+from hw.pipeline.nested_walk import nested_walk
 from hw.pipeline.spec import (
     BufferCell,
     ConstantCell,
@@ -69,6 +70,7 @@ class Pipeline(wiring.Component):
         self._chains: dict[int, list[Value]] = {}
         self._walkers: dict[Walk, Walker] = {}
         self._jump = Signal()
+        self._skipped = Signal(range(_most_skipped(self.spec.exit) + 1))
         lines = self._lines(m)
         accesses = self._memories(m)
         merges: list[tuple[Signal, MergeCell]] = []
@@ -116,25 +118,47 @@ class Pipeline(wiring.Component):
         """The walker of `walk`; equal walks share one."""
         if walk not in self._walkers:
             leave = self.spec.exit if self.spec.exit and walk.last >= self.spec.exit.walk.start else None
-            self._walkers[walk] = walker = Walker(walk, leave and leave.target)
+            self._walkers[walk] = walker = _walker(walk, leave)
             m.submodules[f"walk{len(self._walkers)}"] = walker
             m.d.comb += [walker.start.eq(self.start), walker.en.eq(self.en)]
             if leave:
                 m.d.comb += walker.jump.eq(self._jump)
+            if walker.most_skipped:
+                m.d.comb += walker.skipped.eq(self._skipped)
         return self._walkers[walk]
 
     def _leave(self, m: Module, leave: Exit) -> None:
         """End a loop early."""
-        quiet = Signal(range(leave.quiet + 1))  # events with the flag zero, no more than count
+        quiet = Signal(range(leave.quiet + 1))  # events with the flags zero, no more than count
         enough = Signal()
-        over = self._walker(m, leave.walk).fire & ~Value.cast(self._tap(m, leave.flag)).any()
+        walker = self._walker(m, leave.walk)
+        over = walker.fire & ~Cat(Value.cast(self._tap(m, flag)).any() for flag in leave.flags).any()
         m.d.comb += enough.eq(over & (quiet == leave.quiet - 1))
         with m.If(self.en):
             m.d.sync += self._jump.eq(enough)
             with m.If(over):
                 m.d.sync += quiet.eq(quiet + 1)
+        if leave.around:
+            self._once_each(m, leave, walker, enough, quiet)
         with m.If(self.start):
             m.d.sync += [quiet.eq(0), self._jump.eq(0)]
+
+    def _once_each(self, m: Module, leave: Exit, walker: Walker, enough: Signal, quiet: Signal) -> None:
+        """The cycles that are left out if the loop ends now; it does so once in each iteration of those around it."""
+        left = Signal.like(self._skipped, init=leave.looks * leave.gap)
+        go = Signal()
+        m.d.comb += go.eq(enough & (left != 0))
+        with m.If(self.en):
+            m.d.sync += [self._jump.eq(go), self._skipped.eq(left)]
+            with m.If(walker.fire):
+                with m.If(walker.last[0]):
+                    m.d.sync += [left.eq(leave.looks * leave.gap), quiet.eq(0)]
+                with m.Elif(go):
+                    m.d.sync += left.eq(0)
+                with m.Elif(left != 0):
+                    m.d.sync += left.eq(left - leave.gap)
+        with m.If(self.start):
+            m.d.sync += left.eq(leave.looks * leave.gap)
 
     def _named(self, number: int, shape: ShapeLike, stage: str = "", **options: Any) -> Signal:
         """A signal of cell number `number`, called after its statement and operation."""
@@ -296,3 +320,18 @@ class Pipeline(wiring.Component):
     def _feed_lines(self, m: Module) -> None:
         for group, data in self._ports:
             m.d.comb += data.eq(Cat(Value.cast(self._tap(m, cell.source)).as_unsigned() for _, cell in group))
+
+
+def _most_skipped(leave: Exit | None) -> int:
+    """The most cycles that a loop inside others leaves out at a time."""
+    return leave.looks * leave.gap if leave and leave.around else 0
+
+
+def _walker(walk: Walk, leave: Exit | None) -> Walker:
+    """The walker of a walk that a loop which ends early may move on."""
+    if leave is None:
+        return Walker(walk)
+    if not leave.around:
+        return Walker(walk, leave.target)
+    nested = nested_walk(walk, leave.gap, leave.around)
+    return Walker(walk, leave.target, nested, 0 if nested else _most_skipped(leave))

@@ -332,26 +332,46 @@ class OutputCell:
 
 @dataclass(frozen=True)
 class Exit:
-    """A loop that ends early. In the cycle after the event of `walk` that is the `quiet`-th with `flag` zero, the
-    pipeline counts as in cycle `target`: that cycle's events are the same, and the next cycle is ``target + 1``.
-    `target` comes after all events of `walk`, a whole number of steps of it after the cycle behind each."""
+    """A loop that ends early. The first `looks` events of `walk` look whether all `flags` are zero. In the cycle after
+    the one that is the `quiet`-th to find them so, the pipeline counts as in cycle `target`: that cycle's events are
+    the same, and the next cycle is ``target + 1``. `target` comes after all these events, a whole number of steps of
+    the loop after the cycle behind each.
 
-    flag: Tap
+    The innermost loop of `walk` is the loop that ends. With others around it, it does so in each of their iterations;
+    `target` is that of the first ones, and `walk` has events behind it.
+    """
+
+    flags: tuple[Tap, ...]
     walk: Walk
+    looks: int
     quiet: int
     target: int
 
     def __post_init__(self) -> None:
-        if self.quiet < 1 or self.walk.last >= self.target or len(self.walk.levels) > 1:
+        last = self.walk.start + (self.looks - 1) * self.gap
+        if self.quiet < 1 or not self.flags or last >= self.target:
             raise PipelineError(f"a loop ends after {self.quiet} events, with cycle {self.target} as the next")
-        if any((self.target - 1 - self.walk.start) % level.gap for level in self.walk.levels):
+        if (self.target - 1 - self.walk.start) % self.gap:
             raise PipelineError(f"a loop that ends goes on in cycle {self.target}, in the middle of a step")
+        if self.around and self.walk.levels[0].trips <= (self.target - self.walk.start) // self.gap + 1:
+            raise PipelineError(f"a loop inside others has ended before cycle {self.target}, in which it is to end")
+
+    @property
+    def gap(self) -> int:
+        """Cycles from one look to the next."""
+        return self.walk.levels[0].gap if self.walk.levels else 1
+
+    @property
+    def around(self) -> tuple[tuple[int, int], ...]:
+        """Trips, and cycles from one iteration to the next, of the loops around it, innermost first."""
+        levels = zip(self.walk.levels[1:], self.walk.periods[1:], strict=True)
+        return tuple((level.trips, cycles) for level, cycles in levels)
 
     @property
     def most_saved(self) -> int:
         """Cycles of a run that it saves at most."""
-        event = self.walk.start + sum((self.quiet - 1) * level.gap for level in self.walk.levels)
-        return self.target - event - 1
+        event = self.walk.start + (self.quiet - 1) * self.gap
+        return (self.target - event - 1) * prod(trips for trips, _ in self.around)
 
 
 ComputedCell = OperatorCell | LoadCell | StoreCell

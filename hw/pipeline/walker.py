@@ -6,6 +6,7 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.pipeline.nested_walk import NestedWalk
 from hw.pipeline.spec import Level, Walk
 
 __all__ = ["Walker"]
@@ -18,13 +19,19 @@ class Walker(wiring.Component):
     between events `address` is that of the next. `last`: loops, innermost first, that are in their last iteration.
     `left`: there are events to come. All depend on registers only. With a `target`, a cycle with `jump` and `en` counts
     as cycle number `target`, in which there is an event if there is one in this cycle.
+
+    Inside other loops that is cycle `target` of their first iterations, and one as much later of later
+    ones. A `nested` walk is then in the loop that ends, before and afterwards; any other one has no event in the cycles
+    that are left out, whose number is `skipped`.
     """
 
-    def __init__(self, walk: Walk, target: int | None = None):
-        self.walk, self.target = walk, target
+    def __init__(self, walk: Walk, target: int | None = None, nested: NestedWalk | None = None, skipped: int = 0):
+        self.walk, self.target, self.nested = nested.walk if nested else walk, target, nested
+        self.most_skipped = skipped
         super().__init__({"start": In(1), "en": In(1), "fire": Out(1), "address": Out(range(max(2, walk.size))),
-                          "last": Out(max(1, len(walk.levels))), "left": Out(1),
-                          **({} if target is None else {"jump": In(1)})})
+                          "last": Out(max(1, len(self.walk.levels))), "left": Out(1),
+                          **({} if target is None else {"jump": In(1)}),
+                          **({"skipped": In(range(skipped + 1))} if skipped else {})})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -40,7 +47,12 @@ class Walker(wiring.Component):
             self._step(m, counters, wait)
         if self.target is not None:
             with m.If(self.en & self.jump):
-                self._go_on(m, self.target + 1, counters, wait)
+                if self.most_skipped and not self.nested:
+                    m.d.sync += wait.eq(wait - 1 - self.skipped)
+                elif self.nested:
+                    self._step_on(m, self.nested, self.target + 1, counters, wait)
+                else:
+                    self._go_on(m, self.target + 1, counters, wait)
         with m.If(self.start):
             m.d.sync += [self.left.eq(1), wait.eq(walk.start - 1), self.address.eq(walk.origin), self.last.eq(0)]
             m.d.sync += [counter.eq(0) for counter in counters]
@@ -56,6 +68,16 @@ class Walker(wiring.Component):
         m.d.sync += [wait.eq(event.time - cycle - 1), self.address.eq(event.address)]
         m.d.sync += [counter.eq(count) for counter, count in zip(counters, event.counters, strict=True)]
         m.d.sync += [end.eq(value) for end, value in zip(self.last, ends, strict=False)]
+
+    def _step_on(self, m: Module, nested: NestedWalk, cycle: int, counters: list[Signal], wait: Signal) -> None:
+        """Be in `cycle` of the loop next, in the same iterations of the loops around it."""
+        event = nested.inside.next_event(cycle)
+        assert event is not None
+        m.d.sync += wait.eq(event.time - cycle - 1)
+        for count, level, counter, end in zip(event.counters, nested.inside.levels, counters, self.last, strict=False):
+            m.d.sync += [counter.eq(count), end.eq(count == level.trips - 1)]
+        if nested.advance != 0:
+            m.d.sync += self.address.eq(event.address)
 
     def _step(self, m: Module, counters: list[Signal], wait: Signal) -> None:
         """Count: the innermost loop that is not at its end steps, those inside it start over."""

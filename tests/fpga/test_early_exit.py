@@ -4,6 +4,7 @@ are predicted for their data."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -69,6 +70,50 @@ def test_a_search_takes_its_steps() -> None:
     inputs, wanted = case_of("kmp_steps", 3)
     assert run_design(design, inputs)["matches"] == wanted["matches"]
     assert count_cycles(design, inputs) == design.cycles_for(inputs) < design.predicted_cycles
+
+
+GCD_OF_ALL = """void f(const int x[4], int y[4]) {
+    int a, b;
+#pragma scop
+    b = x[0];
+    for (int i = 0; i < 4; i++) {
+        a = x[i];
+#pragma sluice max_trips(20)
+        while (a != b) {
+            if (a > b) a -= b;
+            else b -= a;
+        }
+        y[i] = b;
+    }
+#pragma endscop
+}"""
+"""Every loop begins with what the one before it has left."""
+
+
+@pytest.fixture(scope="module")
+def inner():
+    return compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="fpga")
+
+
+@pytest.mark.parametrize("x", [(5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)])
+def test_a_loop_inside_another_ends_early_each_time(inner, x: tuple[int, ...]) -> None:
+    inputs = {"x": np.array(x, np.int32)}
+    np.testing.assert_array_equal(run_design(inner, inputs)["y"], interpret(inner.program, inputs)["y"])
+    assert count_cycles(inner, inputs) == inner.cycles_for(inputs)
+    assert (inner.cycles_for(inputs) == inner.least_cycles) == (len(set(x)) == 1)
+    assert re.fullmatch(r"the loop of statement '\w+' \(f.c:8\), \d+ cycles after its value is zero, 4 times",
+                        inner.choices["early exit"])
+
+
+def test_loops_that_take_turns_end_together() -> None:
+    """Points of a row, none of which is in the set."""
+    path = "apps/irregular/mandelbrot.c"
+    text = Path(path).read_text().replace("x - W / 2 - W / 6", "x + 2").replace("#define MOST 32", "#define MOST 24")
+    program = parse_scop(text, "f.c")
+    design = compiler.compile(program, target="fpga")
+    np.testing.assert_array_equal(run_design(design, {})["count"], interpret(program, {})["count"])
+    assert design.least_cycles <= count_cycles(design, {}) == design.cycles_for({}) < design.predicted_cycles
+    assert re.search(r"after 6 values are zero, 4 times$", design.choices["early exit"])
 
 
 REFUSED = {

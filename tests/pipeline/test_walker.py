@@ -10,6 +10,7 @@ from amaranth.sim import Simulator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hw.pipeline.nested_walk import Around, loop_starts, nested_walk
 from hw.pipeline.spec import Level, PipelineError, Walk
 from hw.pipeline.walker import Walker
 
@@ -132,6 +133,63 @@ def test_the_next_event_is_found_without_a_list(walk):
 def test_hardware_goes_on_in_another_cycle(walk, cycle, more):
     events = by_loops(walk)
     assert jumping(walk, cycle, cycle + more) == [e for e in events if e[0] <= cycle or e[0] > cycle + more]
+
+
+def in_nest(walk: Walk, period: int, around: Around, target: int, jumps: dict[int, int]) -> list[tuple[int, int]]:
+    """Events in hardware of a run in which cycles count as later ones, all in the same iteration of the loop that
+    `target` is in."""
+    nested, skipped = nested_walk(walk, period, around), max(to - cycle for cycle, to in jumps.items())
+    dut = Walker(walk, target, nested, 0 if nested else skipped)
+    events: list[tuple[int, int]] = []
+
+    async def bench(ctx):
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        ctx.set(dut.en, 1)
+        logical = 0
+        while logical < walk.last + 4:
+            ctx.set(dut.jump, logical in jumps)
+            if not nested:
+                ctx.set(dut.skipped, jumps.get(logical, logical) - logical)
+            if ctx.get(dut.fire):
+                events.append((logical, ctx.get(dut.address)))
+            await ctx.tick()
+            logical = jumps.get(logical, logical) + 1
+        assert not ctx.get(dut.left)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return events
+
+
+AROUND = ((3, 40), (2, 150))
+INNER_WALKS = {
+    "address of the loop": Walk(3, (Level(8, 4, (1,)), Level(3, 12, (1,)), Level(2, 42, (1,))), 8),
+    "address of the loops around it": Walk(4, (Level(8, 4), Level(3, 12, (2,)), Level(2, 42, (3,))), 16),
+    "two events an iteration": Walk(3, (Level(2, 1, (1,)), *(Level(trips, gap, (1,)) for trips, gap in (
+        (8, 3), (3, 11), (2, 41)))), 2),
+    "before the loop": Walk(1, (Level(3, 40, (1,)), Level(2, 70, (1,))), 5),
+    "behind all loops": Walk(340, (Level(5, 1, (1,)),), 5),
+}
+
+
+@pytest.mark.parametrize("walk", INNER_WALKS.values(), ids=INNER_WALKS)
+def test_a_loop_inside_others_is_left_once_in_each_of_their_iterations(walk: Walk) -> None:
+    """Another iteration in each, none of them in the last one."""
+    starts = loop_starts(AROUND).tolist()
+    jumps = {start + 9 + 4 * k: start + 25 for k, start in enumerate(starts[:4])}
+    left_out = {cycle for cycle, target in jumps.items() for cycle in range(cycle + 1, target + 1)}
+    assert in_nest(walk, 4, AROUND, 25, jumps) == [event for event in by_loops(walk) if event[0] not in left_out]
+
+
+def test_loops_that_were_joined_are_found_again() -> None:
+    """Three loops of one step each."""
+    found = nested_walk(Walk(3, (Level(24, 4, (0, 0, 0, 0, 0, 0, 0, 1)),), 16), 4, ((3, 32),))
+    assert found is not None and found.walk.levels == (Level(8, 4, (0,)), Level(3, 4, (1,)))
+    assert nested_walk(Walk(3, (Level(24, 4, (0, 0, 1)),), 16), 4, ((3, 32),)) is None
 
 
 def test_table_that_is_no_power_of_two_long():

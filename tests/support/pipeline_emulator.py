@@ -193,7 +193,8 @@ class _Cycles:
                 self.buffers[number] = [0] * cell.depth, 0
             elif (walk := getattr(cell, "walk", None) or getattr(cell, "select", None)) is not None:
                 self.events[number] = (_by_cycle(walk),)
-        self.looks = _by_cycle(spec.exit.walk) if spec.exit else {}
+        self.looks = _looks(spec.exit) if spec.exit else {}
+        self.gone: set[int] = set()
         edges = {number: [tap.cell for tap in operands(cell) if self._at_once(cell, tap)]
                  for number, cell in enumerate(spec.cells)}
         self.order = list(TopologicalSorter(edges).static_order())
@@ -210,15 +211,21 @@ class _Cycles:
             for number, cell in sorted(enumerate(self.spec.cells), key=lambda item: _turn(item[1])):
                 self._write(number, cell, time)
             time += 1
-            if self.spec.exit is not None and self._leaves(self.spec.exit, time - 1):
-                self.skipped = self.spec.exit.target - time
+            if self.spec.exit is not None:
+                self._leave(self.spec.exit, time - 1)
         return {name: np.array(words, object) for name, words in self.outputs.items()}
 
-    def _leaves(self, leave: Exit, time: int) -> bool:
-        """Whether the next cycle is the first that counts as one behind the loop."""
-        zero = time + self.skipped in self.looks and self._tap(leave.flag, time) == 0
-        self.quiet += zero
-        return zero and self.quiet == leave.quiet
+    def _leave(self, leave: Exit, time: int) -> None:
+        """Where the next cycle counts as one behind the loop, go on there."""
+        look = self.looks.get(time + self.skipped)
+        if look is None:
+            return
+        start, number = look
+        self.quiet = 0 if number == 0 else self.quiet
+        self.quiet += all(self._tap(flag, time) == 0 for flag in leave.flags)
+        if self.quiet == leave.quiet and number < leave.looks and not self.gone.issuperset({start}):
+            self.gone.add(start)
+            self.skipped = start + leave.target - (time + 1)
 
     def _tap(self, tap: Tap, time: int) -> int:
         return self.values[tap.cell][time - tap.cycles] if time >= tap.cycles else 0
@@ -288,3 +295,10 @@ def _turn(cell: Cell) -> int:
 
 def _by_cycle(walk: Walk) -> dict[int, int]:
     return dict(zip(*(column.tolist() for column in walk.events()), strict=True))
+
+
+def _looks(leave: Exit) -> dict[int, tuple[int, int]]:
+    """For the cycles in which an exit looks: when that iteration of the loops around begins, and the look's number."""
+    trips = leave.walk.levels[0].trips if leave.walk.levels else 1
+    times = leave.walk.events()[0].reshape(-1, trips)
+    return {cycle: (row[0] - leave.walk.start, k) for row in times.tolist() for k, cycle in enumerate(row)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+import numpy as np
+
 from compiler.bind.fpga.quiet_values import DEEPEST, Loop
 from compiler.bind.terms import Term, Terms, simplified
 from hw.pipeline.spec import (
@@ -30,12 +32,14 @@ __all__ = ["AfterLoop", "all_walks"]
 
 
 class AfterLoop:
-    """The values of `spec` behind cycle `target`, in which `loop` counts as ended. `quiet` says what a cell is in a
-    cycle up to that, None if it may be something else."""
+    """The values of `spec` behind cycle `target`, in which `loop` counts as ended, or `shift` cycles later in a later
+    iteration of the loops around it. `quiet` says what a cell is in a cycle up to `target`, None if it may be something
+    else."""
 
-    def __init__(self, spec: PipelineSpec, loop: Loop, target: int, terms: Terms,
+    def __init__(self, spec: PipelineSpec, loop: Loop, target: int, shift: int, terms: Terms,
                  quiet: Callable[[int, int], Term | None]):
-        self.spec, self.loop, self.target, self._terms, self._quiet = spec, loop, target, terms, quiet
+        self.spec, self.loop, self._shift, self._terms = spec, loop, shift, terms
+        self.target, self._quiet = target + shift, lambda cell, cycle: quiet(cell, cycle - shift)
         self._known: dict[tuple[int, int], Term | None] = {}
         self._depth = 0
 
@@ -49,14 +53,34 @@ class AfterLoop:
                     return number, tap.cell
         return None
 
+    def kinds(self, starts: np.ndarray) -> list[int]:
+        """One of each of the iterations, beginning at `starts`, of the loops around this one behind which the same
+        events follow."""
+        found: list[list[bytes]] = [[] for _ in starts]
+        for cell in self.spec.cells:
+            for walk in all_walks(cell):
+                times, addresses = walk.events()
+                picked = addresses < cell.cut if isinstance(cell, MergeCell) else addresses < 0
+                ends = (np.searchsorted(times, starts + end + 1) for end in (self.target, self._horizon))
+                for kind, start, low, high in zip(found, starts, *ends, strict=True):
+                    kind.append((times[low:high] - start).tobytes() + picked[low:high].tobytes())
+        chosen = {tuple(kind): int(start) for kind, start in zip(found, starts, strict=True)}
+        return list(chosen.values())
+
+    def _is_inside(self, walk: Walk, cycle: int) -> bool:
+        """Whether a cycle is not behind the events of a walk in this iteration of the loops around this one."""
+        nested = self.loop.nested(walk)
+        return nested is not None and cycle <= nested.inside.last + self._shift
+
     def _looks(self, cell: Cell) -> Iterator[int]:
         """The cycles behind the loop in which a cell does something with what the loop may have computed."""
         walk = _walk(cell)
-        if walk is None or (isinstance(cell, MergeCell) and self.loop.has(walk)):
+        if walk is None:
             return
         event = walk.next_event(self.target + 1)
         while event is not None and event.time <= self._horizon:
-            yield event.time
+            if not isinstance(cell, MergeCell) or not self._is_inside(walk, event.time):
+                yield event.time
             event = walk.next_event(event.time + 1)
 
     @cached_property
@@ -69,8 +93,8 @@ class AfterLoop:
             direct = () if isinstance(cell, MergeCell | BufferCell) else operands(cell)
             back.append(max([BUFFER_LATENCY, *(back[tap.cell] + tap.cycles + delay
                                                for tap, delay in zip(direct, delays, strict=False))]))
-        walks = [walk for cell in self.spec.cells for walk in all_walks(cell) if self.loop.has(walk)]
-        return max(walk.last for walk in walks) + max(back) + max([0, *_taps(self.spec)])
+        walks = filter(None, (self.loop.nested(walk) for cell in self.spec.cells for walk in all_walks(cell)))
+        return max(walk.inside.last for walk in walks) + self._shift + max(back) + max([0, *_taps(self.spec)])
 
     def _first_unknown(self, cell: Cell, cycle: int) -> Tap | None:
         """What a cell takes in a cycle that is not known."""
@@ -118,7 +142,7 @@ class AfterLoop:
             case MergeCell():
                 return self._merge(number, cell, cycle)
             case BufferCell() if self.loop.has(cell.write) or self._looked_before(cell, cycle):
-                return self._quiet(number, cycle)
+                return self._quiet(number, min(cycle, self.target + BUFFER_LATENCY))
             case OutputCell():
                 return None
         return self._terms.term(("value", number, cycle), cell.word)
@@ -138,7 +162,7 @@ class AfterLoop:
         chosen = self._chosen(cell, cycle)
         if chosen is None:
             return None
-        inside = self.loop.has(cell.select)
+        inside = self._is_inside(cell.select, cycle)
         return self._tapped(chosen, cycle) if inside else self._terms.term(("value", number, cycle), cell.word)
 
     def _chosen(self, cell: MergeCell, cycle: int) -> Tap | None:

@@ -18,9 +18,10 @@ from compiler.bind.fpga.early_exit import EarlyExit
 from compiler.bind.fpga.memory import bytes_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.running import Executable
-from compiler.bind.fpga.start_to_done import Jump, start_to_done
+from compiler.bind.fpga.start_to_done import start_to_done
 from compiler.bind.fpga.word_streams import PipelineArrays
 from compiler.bind.host_interface import c_type, host_arrays, register_writes
+from compiler.bind.jumps import Jumps
 from compiler.bind.page import html_page, html_table, html_text
 from compiler.bind.partition_areas import MemoryFormat, kept_lines, partition_areas
 from compiler.ir.evaluate import word_type
@@ -85,20 +86,20 @@ class FpgaDesign(Design):
 
     def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Unstalled cycles of a run on `inputs`. Raises `InputError`, and `ProgramError` for what they may not be."""
-        end = self._end(inputs)
-        return self.predicted_cycles if end is None else self.predicted_cycles - end.saved
+        jumps = self._jumps(inputs)
+        return self.predicted_cycles - (jumps.saved if jumps else 0)
 
     def start_to_done_for(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Clock cycles of a run on `inputs`; see `predicted_start_to_done`. Raises as `cycles_for` does."""
-        return start_to_done(self.system, self.main_memory, self._end(inputs))
+        return start_to_done(self.system, self.main_memory, self._jumps(inputs))
 
-    def _end(self, inputs: Mapping[str, np.ndarray]) -> Jump | None:
-        """When the loop that can end early does."""
+    def _jumps(self, inputs: Mapping[str, np.ndarray]) -> Jumps | None:
+        """What a run on `inputs` leaves out."""
         if isinstance(self.early, str):
             return None
         data = self.parts.split(check_inputs(self.program, inputs))
         staged = self.schedule.staged.program
-        return self.early.jump(statement_values(staged, data, self.early.statement.name))
+        return self.early.jumps(statement_values(staged, data, self.early.statement.name))
 
     @property
     def main_memory(self) -> MainMemory:

@@ -8,16 +8,18 @@ theirs is assumed, and dropped for those whose next value turns out to be anothe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, NamedTuple
 
 from compiler.bind.terms import Term, Terms, simplified
+from hw.pipeline.nested_walk import Around, NestedWalk, nested_walk
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
     BufferCell,
     ConstantCell,
+    CounterCell,
     LineCell,
     LoadCell,
     MergeCell,
@@ -52,31 +54,39 @@ class Quiet(NamedTuple):
 @dataclass(frozen=True)
 class Loop:
     """A loop of a pipeline: an iteration in `period` cycles. In cycles `first` to `last` nothing else happens, all
-    walks of the loop are in their second iteration or a later one, and have not ended."""
+    walks of the loop are in their second iteration or a later one, and have not ended. With loops `around` it, that is
+    so in all of their iterations, and these cycles are those in their first ones."""
 
     period: int
     first: int
     last: int
+    around: Around = ()
+
+    def nested(self, walk: Walk) -> NestedWalk | None:
+        """A walk whose events are those of the loop; None for another one."""
+        found = nested_walk(walk, self.period, self.around)
+        return found if found and walk.start < self.last and found.inside.last > self.first else None
 
     def has(self, walk: Walk) -> bool:
-        """Whether the events of a walk are those of the loop: one in an iteration."""
-        return len(walk.levels) == 1 and walk.levels[0].gap == self.period and \
-            walk.start < self.last and walk.last > self.first
+        """Whether the events of a walk are those of the loop."""
+        return self.nested(walk) is not None
 
     def is_over(self, walk: Walk) -> bool:
         """Whether all events of a walk come before."""
         return walk.last < self.first
 
-    def phase(self, walk: Walk) -> int:
-        """The phase of a walk's events."""
-        return walk.start % self.period
+    def phases(self, walk: Walk) -> tuple[int, ...]:
+        """The phases of the events of a walk of the loop."""
+        found = self.nested(walk)
+        return () if found is None else tuple((found.once.events()[0] % self.period).tolist())
 
 
 class QuietValues:
-    """The quiet values of the cells of `spec` in `loop`, once cell `flag`, in `phase`, has become zero."""
+    """The quiet values of the cells of `spec` in `loop`, once cell `flag` has become zero in all of `phases`."""
 
-    def __init__(self, spec: PipelineSpec, loop: Loop, flag: int, phase: int):
-        self.spec, self.loop, self._flag, self._phase = spec, loop, flag, phase
+    def __init__(self, spec: PipelineSpec, loop: Loop, flag: int, phases: Sequence[int]):
+        self.spec, self.loop, self._flag = spec, loop, flag
+        self._phases = frozenset(phase % loop.period for phase in phases)
         self.terms = Terms()
         self._changing: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], Quiet | None] = {}
@@ -85,8 +95,9 @@ class QuietValues:
 
     def is_final(self) -> bool:
         """Whether the flag stays zero from one iteration to the next."""
-        found: Quiet | None = self._settle(lambda: self._cell(self._flag, self._phase))
-        return found is not None and found.term.number == 0 and found.settled <= self.loop.period
+        found = (self._settle(lambda phase=phase: self._cell(self._flag, phase)) for phase in sorted(self._phases))
+        return all(quiet is not None and quiet.term.number == 0 and quiet.settled <= self.loop.period
+                   for quiet in found)
 
     @property
     def settled(self) -> int:
@@ -109,7 +120,7 @@ class QuietValues:
     def _value(self, cell: int, phase: int) -> Quiet | None:
         phase %= self.loop.period
         place = cell, phase
-        if place == (self._flag, self._phase):
+        if cell == self._flag and phase in self._phases:
             return Quiet(self.terms.constant(0, Word(1, False)))
         if place not in self._known:
             if self._depth >= DEEPEST:
@@ -144,9 +155,11 @@ class QuietValues:
                 found = self._tapped(cell.source, phase - cell.cycles)
                 return found and found.later(cell.cycles)
             case BufferCell():
-                return self._buffer(number, cell)
+                return self._buffer(number, cell, phase)
             case MergeCell():
                 return self._merge(number, cell, phase)
+            case CounterCell():
+                return self._counter(number, cell, phase)
         return None
 
     # Operators.
@@ -190,54 +203,81 @@ class QuietValues:
         """From when on nothing is stored to a memory, None if something may be."""
         last = 0
         for cell in self.spec.cells:
-            if isinstance(cell, StoreCell) and cell.memory == memory and self.loop.has(cell.walk):
-                enable = self._tapped(cell.enable, self.loop.phase(cell.walk))
-                if enable is None or enable.term.number != 0:
-                    return None
-                last = max(last, enable.settled)
+            if isinstance(cell, StoreCell) and cell.memory == memory:
+                for phase in self.loop.phases(cell.walk):
+                    enable = self._tapped(cell.enable, phase)
+                    if enable is None or enable.term.number != 0:
+                        return None
+                    last = max(last, enable.settled)
         return last
 
-    def _buffer(self, number: int, cell: BufferCell) -> Quiet | None:
-        """What is read out of a buffer: always the same word, or words that are all the same."""
+    def _buffer(self, number: int, cell: BufferCell, phase: int) -> Quiet | None:
+        """What is read out of a buffer: always the same word in a phase, or words that are all the same."""
         if self.loop.has(cell.write):
-            found = self._tapped(cell.source, self.loop.phase(cell.write)) if _fills(cell) else None
+            phases = self.loop.phases(cell.write) if _fills(cell) else ()
+            found = self._tapped(cell.source, phases[0]) if len(phases) == 1 else None
             return found and found.later((cell.depth + 1) * self.loop.period + BUFFER_LATENCY)
-        one = not self.loop.has(cell.read) or not any(cell.read.levels[0].deltas)
-        return Quiet(self.terms.term(("held", number), cell.word)) if one else None
+        read = self.loop.nested(cell.read)
+        if read is None:
+            return Quiet(self.terms.term(("held", number), cell.word))
+        if read.advance != 0:
+            return None
+        asked = min(self.loop.phases(cell.read), key=lambda event: (phase - BUFFER_LATENCY - event) % self.loop.period)
+        return Quiet(self.terms.term(("held", number, asked), cell.word))
+
+    def _counter(self, number: int, cell: CounterCell, phase: int) -> Quiet | None:
+        """The address of a walk of the loop that is always the same in a phase, or of one that has no events now."""
+        walk = self.loop.nested(cell.walk)
+        if walk is None:
+            return Quiet(self.terms.term(("held", number), cell.word))
+        steady = walk.advance == 0 and phase in self.loop.phases(cell.walk)
+        return Quiet(self.terms.term(("held", number, phase), cell.word)) if steady else None
 
     def _merge(self, number: int, cell: MergeCell, phase: int) -> Quiet | None:
         """What a merge takes in all but its first iterations, or what it has kept."""
         place = number, phase
-        chosen = self._chosen(cell) if phase == self.loop.phase(cell.select) else None
-        if chosen is None or place in self._changing:
+        chosen = self._chosen(cell, phase)
+        if not chosen or place in self._changing:
             return None
         kept = self.terms.term(("kept", *place), cell.word)
         if place in self._open:
             self._open[place] = True
             return Quiet(kept)
         self._open[place] = False
-        found = self._tapped(chosen, phase)
+        found = _any_of([self._tapped(tap, phase) for tap in chosen])
         if self._open.pop(place) and (found is None or (found.term, found.least, found.most) != (
                 kept, self.loop.period, self.loop.period)):
             self._changing.add(place)
             return None
         return found
 
-    def _chosen(self, cell: MergeCell) -> Tap | None:
-        """The source of a merge in the loop's cycles, if it is always the same one."""
-        walk = cell.select
-        if not self.loop.has(walk):
-            return None
-        first, last = walk.next_event(self.loop.first), walk.next_event(min(walk.last, self.loop.last))
-        assert first is not None and last is not None
-        deltas = walk.levels[0].deltas
-        steady = len(deltas) == 1 and first.address + deltas[0] * (last.counters[0] - first.counters[0]) < walk.size
-        if not steady or (first.address < cell.cut) != (last.address < cell.cut):
-            return None
-        return cell.sources[first.address >= cell.cut]
+    def _chosen(self, cell: MergeCell, phase: int) -> Sequence[Tap]:
+        """The sources that a merge may take in a phase of the loop; none if it takes none."""
+        walk, phases = self.loop.nested(cell.select), self.loop.phases(cell.select)
+        if walk is None or phase not in phases:
+            return ()
+        if not walk.repeats or walk.advance is None:
+            return cell.sources
+        times, addresses = walk.once.events()
+        time, address = int(times[phases.index(phase)]), int(addresses[phases.index(phase)])
+        begun = -(-(self.loop.first - time) // self.loop.period)
+        ended = min(walk.loop.trips - 1, (self.loop.last - time) // self.loop.period)
+        first, last = (address + k * walk.advance for k in (begun, ended))
+        if first // walk.walk.size != last // walk.walk.size:
+            return cell.sources
+        return [cell.sources[place] for place in sorted({at % walk.walk.size >= cell.cut for at in (first, last)})]
+
+
+def _any_of(found: Sequence[Quiet | None]) -> Quiet | None:
+    """What is one of these, which are all the same."""
+    known = [quiet for quiet in found if quiet is not None]
+    if len(known) < len(found) or len({quiet.term for quiet in known}) != 1:
+        return None
+    least, most = min(quiet.least for quiet in known), max(quiet.most for quiet in known)
+    return Quiet(known[0].term, max(quiet.settled for quiet in known), least, most)
 
 
 def _fills(cell: BufferCell) -> bool:
     """Whether a loop stores to all words of a buffer in as many iterations."""
     [delta, *more] = cell.write.levels[0].deltas
-    return not more and gcd(delta, cell.depth) == 1
+    return len(cell.write.levels) == 1 and not more and gcd(delta, cell.depth) == 1

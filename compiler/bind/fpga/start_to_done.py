@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
+from compiler.bind.jumps import Jumps
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
 from hw.main_memory import MainMemory
 from hw.pipeline.spec import InputCell, OutputCell
 from hw.pipeline.streams import ArrayStream
 from hw.pipeline.system import SystemSpec
 
-__all__ = ["Jump", "chunk_count", "start_to_done"]
+__all__ = ["chunk_count", "start_to_done"]
 
 _TIMING = EngineTiming(first_step=0, first_job=2, asked=1, arrival=6, departure=2, end=2)
 """The first job is in the cycle after that in which the engines are reset; steps wait for the first words anyway."""
@@ -23,36 +21,19 @@ _NEXT_JOB = 4
 """Clock cycles from one chunk to the next where there are too many to look at each."""
 
 
-@dataclass(frozen=True)
-class Jump:
-    """Cycle number `cycle` counts as cycle `target`; nothing moves in those in between."""
-
-    cycle: int
-    target: int
-
-    @property
-    def saved(self) -> int:
-        """Cycles that a run is shorter."""
-        return self.target - self.cycle
-
-    def times(self, cycles: np.ndarray) -> np.ndarray:
-        """When what the schedule has in `cycles` happens."""
-        return np.where(cycles > self.cycle, cycles - self.saved, cycles)
-
-
 def chunk_count(system: SystemSpec) -> int:
     """Chunks of all streams."""
     return sum(_counts(system))
 
 
 @lru_cache(maxsize=64)
-def start_to_done(system: SystemSpec, memory: MainMemory, jump: Jump | None = None) -> int:
-    """Clock cycles from the start bit to done; with `jump`, of a run in which a loop ends early."""
-    last = system.pipeline.cycles - 1 - (jump.saved if jump else 0)
+def start_to_done(system: SystemSpec, memory: MainMemory, jumps: Jumps | None = None) -> int:
+    """Clock cycles from the start bit to done; with `jumps`, of a run in which a loop ends early."""
+    last = system.pipeline.cycles - 1 - (jumps.saved if jumps else 0)
     if chunk_count(system) > MOST_CHUNKS:
         return max(last + 1, _NEXT_JOB * max(_counts(system)))
-    inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits, jump)
-    outputs = _timelines(system.outputs, system.pipeline.outputs, system.bus_bits, jump)
+    inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits, jumps)
+    outputs = _timelines(system.outputs, system.pipeline.outputs, system.bus_bits, jumps)
     return follow_streams(inputs, outputs, memory, _TIMING, last)
 
 
@@ -68,7 +49,7 @@ def _rows(stream: ArrayStream) -> Rows:
 
 
 def _timelines(streams: Iterable[ArrayStream], cells: Iterable[InputCell | OutputCell],
-               bus_bits: int, jump: Jump | None) -> list[StreamTimeline]:
-    times = jump.times if jump else lambda cycles: cycles
+               bus_bits: int, jumps: Jumps | None) -> list[StreamTimeline]:
+    times = jumps.times if jumps else lambda cycles: cycles
     return [StreamTimeline(_rows(stream), times(cell.walk.events()[0]), bus_bits // 8, early=True)
             for stream, cell in zip(streams, cells, strict=True)]
