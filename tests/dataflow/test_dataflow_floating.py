@@ -188,4 +188,5 @@ def test_f27_sums_take_turns_in_the_adder(name: str, ticks: int, turns: str | No
 
 
 def test_f20_a_sum_alone_keeps_its_order_and_waits() -> None:
-    assert make_plan(program("dot", DOT), Options()).kernel.ticks == 12 * 4
+    """Between its four additions, of twelve ticks each; the first value and the last one take a tick."""
+    assert make_plan(program("dot", DOT), Options()).kernel.ticks == 3 * 12 + 2
