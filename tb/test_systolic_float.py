@@ -213,6 +213,13 @@ BOTH = """for (int i = 0; i < 3; i++) {
   }"""
 
 
+TURNS = """for (int i = 0; i < 3; i++) {
+    float s = D[i];
+    for (int k = 0; k < 19; k++) s += A[i][k] * B[k];
+    C[i] = s > 0 ? s : s * 0.5f;
+  }"""
+
+
 def both(kind: str) -> Program:
     head = "const {t} A[3][4][3], const {t} B[4][3], const {t} D[3], {t} C[3]"
     return scop(BOTH.replace("{t}", kind), head.replace("{t}", kind))
@@ -227,6 +234,44 @@ def both(kind: str) -> Program:
 def test_sums_over_the_array(program: Program, options: dict[str, str]) -> None:
     """Rows, then columns; sums begin with an element; formats; functions of finished sums."""
     in_any_order(reassociated(program, **options), "icarus", seed=3)
+
+
+@pytest.mark.parametrize(("options", "parts"), [
+    ({"space": "i", "array": "2", "simd": "off", "time": "k:4", "latency": "add:5,mul:2"}, 4),
+    ({"space": "i,k", "array": "3x2", "simd": "k:2", "time": "k:4", "partial_sums": 2, "latency": "add:3,mul:2"}, 2),
+], ids=("in PEs", "at the edge"))
+def test_partial_sums_take_turns(options: dict[str, object], parts: int) -> None:
+    """The first begins with an element, the others with -0, in the end they are added; then a function of the sum."""
+    program = scop(TURNS, "const float A[3][19], const float B[19], const float D[3], float C[3]")
+    design = reassociated(program, **options)
+    assert design.plan.spec.result.parts == parts and design.choices["partial sums"] == str(parts)
+    in_any_order(design, "icarus", seed=3)
+    if parts == 4:
+        right(design, "verilator", seed=4, stall=0.3)
+
+
+def test_a_long_sum_takes_a_term_per_cycle() -> None:
+    program = scop("for (int i = 0; i < 2; i++) { y[i] = 0; for (int k = 0; k < 64; k++) y[i] += a[i][k] * x[k]; }",
+                   "const float a[2][64], const float x[64], float y[2]")
+    plain = compiled(program, space="i", simd="off")
+    parts = reassociated(program, space="i", simd="off")
+    assert plain.plan.spec.interval == 13 and parts.plan.spec.interval == 1
+    assert parts.predicted_cycles < 250 < 800 < plain.predicted_cycles
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"partial_sums": 2}, "partial_sums=2 adds floating-point numbers in another order than the program, which rounds "
+     "otherwise; let sums change with reassociate=True"),
+    ({"partial_sums": 3, "reassociate": True}, "partial_sums is 3, not a power of two"),
+    ({"partial_sums": 4, "reassociate": True, "time": "k:2", "array": "2x2"}, "partial_sums=4 take turns in the "
+     "innermost loop of a tile, a sum's, of a multiple of 4 steps; legal is time=k:4 and an order that ends with k"),
+])
+def test_partial_sums_that_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(MappingError) as error:
+        compiled(product(4, 4, 4), **options)
+    assert str(error.value) == message
+    if "time" in options:
+        compiled(product(4, 4, 4), **options | {"time": "k:4", "order": "i,j,k"})
 
 
 def test_sums_that_keep_their_order_state_none() -> None:

@@ -60,7 +60,7 @@ class Accumulator(wiring.Component):
         self._spec = spec
         bits = spec.word_bits(spec.result)
         self.step_layout = data.StructLayout({"valid": 1, "first": 1, "last": 1,
-                                              "entry": max(1, address_bits(spec.result.words))})
+                                              "entry": max(1, address_bits(spec.result.accumulators))})
         super().__init__({
             "step": In(self.step_layout), "again": In(1), "initial": In(bits), "value": In(bits), "push": Out(1),
             "data": Out(bits),
@@ -77,7 +77,7 @@ class Accumulator(wiring.Component):
             total.eq(combine_words(m, self._spec, "sum", base, self.value)), self.push.eq(late.valid & late.last),
             self.data.eq(total),
         ]
-        words = self._spec.result.words
+        words = self._spec.result.accumulators
         if words == 1:
             with m.If(late.valid):
                 m.d.sync += base.eq(total)

@@ -16,7 +16,7 @@ from amaranth.lib import data
 
 from hw.systolic.spec import EAST, INTERIOR, SOUTH, ArraySpec, Direction, OperandSpec, ResultSpec
 
-__all__ = ["Bundles", "address_bits", "chain_beat", "field", "hop_fields", "result_beat"]
+__all__ = ["Bundles", "address_bits", "chain_beat", "field", "hop_fields", "part_of", "result_beat"]
 
 
 def address_bits(words: int) -> int:
@@ -72,8 +72,8 @@ class Bundles:
         fields: dict[str, int] = {}
         if self.accumulates:
             fields |= {"first": 1, "last": 1}
-            if self.spec.result.words > 1:
-                fields["entry"] = address_bits(self.spec.result.words)
+            if self.spec.result.accumulators > 1:
+                fields["entry"] = address_bits(self.spec.result.accumulators)
         if not self.spec.result.double_buffered:
             fields["begin"] = 1
         return fields
@@ -137,6 +137,11 @@ class Bundles:
 
 def _layout(fields: dict[str, int]) -> data.StructLayout:
     return data.StructLayout(fields or {"nothing": 1})
+
+
+def part_of(spec: ArraySpec, entry: Value) -> Value:
+    """Which of a result's partial sums accumulator `entry` is; of no bits if there is one."""
+    return entry[: spec.result.levels]
 
 
 def field(view: data.View, name: str, default: int = 0) -> Value:

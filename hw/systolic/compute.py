@@ -55,8 +55,9 @@ class Compute:
 
     @property
     def completion(self) -> int:
-        """Cycles from the step's start until the accumulator has its value."""
-        return self.latency + self._spec.result.latency
+        """Cycles from a result's last step until it is there: the accumulator has its value, and partial sums have been
+        added."""
+        return self.latency + self._spec.result.latency * (1 + self._spec.result.levels)
 
     def build(self, m: Module, taps: Taps, reads: Sequence[Value], left: Sequence[Value],
               units: Mapping[str, Unit]) -> Value:

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.lib.taps import Taps
 from hw.systolic.accumulator import combine_words, neutral_word, start_word
 from hw.systolic.buffers import SumQueue, step_queue
-from hw.systolic.bundles import Bundles, chain_beat, field, result_beat
+from hw.systolic.bundles import Bundles, chain_beat, field, part_of, result_beat
 from hw.systolic.compute import Compute
 from hw.systolic.convert import Widen
 from hw.systolic.drain import Merge
@@ -133,7 +133,11 @@ class ProcessingElement(wiring.Component):
         now = taps.delayed(start, compute.latency, "valid")
         head: Value = Const(neutral_word(self._spec), len(value))
         if initial is not None:
-            first = taps.delayed(step.first, compute.latency, "first")
+            begins = step.first
+            if self._spec.result.parts > 1:
+                begins = Signal()
+                m.d.comb += begins.eq(step.first & ~part_of(self._spec, step.entry).any())
+            first = taps.delayed(begins, compute.latency, "first")
             head = Mux(first, taps.delayed(initial, compute.latency - compute.reading, "initial"), head)
         m.d.comb += [
             sums.push.eq(self.sum_i.valid), sums.data.eq(self.sum_i.data), sums.pop.eq(now),

@@ -7,9 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.lib.taps import Taps
-from hw.systolic.accumulator import Accumulator
+from hw.systolic.accumulator import Accumulator, neutral_word
 from hw.systolic.buffers import Queue
-from hw.systolic.bundles import Bundles, field
+from hw.systolic.bundles import Bundles, field, part_of
+from hw.systolic.partial_sums import PartialSums
 from hw.systolic.spec import ArraySpec
 
 __all__ = ["Results", "rested"]
@@ -60,6 +61,8 @@ class Results(wiring.Component):
         room = Signal(range(words + 2), init=words)  # a cycle late: few signals have a say in whether there is any
         some, several, empty = Signal(init=1), Signal(init=int(words > 1)), Signal(init=1)  # at least 1, 2; all
         last = field(self.control, "last", default=1)
+        if self._spec.result.parts > 1:
+            last &= part_of(self._spec, self.control.entry).all()
         take, given, took, got = (Signal(name=name) for name in ("take", "given", "took", "got"))
         m.d.comb += [take.eq(self.start & last), given.eq(pop), self.ready.eq(some | ~last)]
 
@@ -90,9 +93,17 @@ class Results(wiring.Component):
                           for name in ("valid", "entry"))
         again = updates & (entry == taps.delayed(fields["entry"], self._latency - 2, "entry"))
         m.d.sync += accumulator.again.eq(again)
-        m.d.comb += [
-            accumulator.value.eq(self.value), accumulator.initial.eq(self.initial), self.push.eq(accumulator.push),
-        ]
-        return accumulator.data
+        initial: Value = self.initial
+        m.d.comb += accumulator.value.eq(self.value)
+        if self._spec.result.parts > 1:
+            nothing = Const(neutral_word(self._spec), len(initial))
+            initial = Mux(part_of(self._spec, step.entry).any(), nothing, initial)
+            m.submodules.parts = parts = PartialSums(self._spec)
+            m.d.comb += [parts.push.eq(accumulator.push), parts.data.eq(accumulator.data)]
+            complete, total = parts.complete, parts.total
+        else:
+            complete, total = accumulator.push, accumulator.data
+        m.d.comb += [accumulator.initial.eq(initial), self.push.eq(complete)]
+        return total
 
 

@@ -29,6 +29,7 @@ class _Times:
         self.zero, self.end = ([Signal(name=f"{name}{k}", init=init) for k in self.loops]
                                for name, init in (("zero", 1), ("end", 0)))
         self.turn: list[Value] = []
+        self.counts: list[Signal] = []
         for place, extent in enumerate(self._extents):
             inner = Cat(self.end[place + 1 :]).all()
             self.turn.append(inner & ~self.end[place])
@@ -41,6 +42,7 @@ class _Times:
 
     def _count(self, place: int, extent: int, inner: Value) -> None:
         m, count = self._m, Signal(range(extent), name=f"time{self.loops[place]}")
+        self.counts.append(count)
         with m.If(self._step & inner):
             wrap = self.end[place]
             m.d.sync += [
@@ -105,12 +107,21 @@ class Sequencer(wiring.Component):
         """All fields of both tokens."""
         spec, result = self._spec, self._spec.result
         reduced = [place for place, k in enumerate(times.loops) if spec.time_loops[k].reduction]
+        zero: dict[int, Value] = {place: times.zero[place] for place in reduced}
+        end: dict[int, Value] = {place: times.end[place] for place in reduced}
+        part: Value = Const(0, 0)
+        if result.parts > 1:  # in the innermost loop: in the first turn of all parts, in the last one
+            inner, count = len(times.loops) - 1, times.counts[-1]
+            part, turn = count[: result.levels], count[result.levels :]
+            zero[inner] = turn == 0
+            end[inner] = turn == spec.time_loops[times.loops[inner]].extent // result.parts - 1
+        address = times.affine("entry", result.address.coefficients, result.address.constant,
+                               address_bits(result.words))
         fields = {
-            "first": plan.first & Cat(times.zero[place] for place in reduced).all(),
-            "last": plan.last & Cat(times.end[place] for place in reduced).all(),
+            "first": plan.first & Cat(zero.values()).all(),
+            "last": plan.last & Cat(end.values()).all(),
             "begin": plan.first & Cat(times.zero).all(),
-            "entry": times.affine("entry", result.address.coefficients, result.address.constant,
-                                  address_bits(result.words)),
+            "entry": Cat(part, address) if result.words > 1 else part,
         }
         for k, operand in enumerate(spec.operands):
             address = operand.address

@@ -137,6 +137,8 @@ class ResultSpec:
     * `latency`: cycles of the operation that combines, 0 for one that is ready in its own cycle. Steps wait where they
       would update an accumulator whose last update is on its way (`ArraySpec.interval`), and reach the next PE that a
       sum goes to as much later (`ArraySpec.delay`).
+    * `parts`: partial sums of each result, a power of two, that the steps of the innermost time loop with several steps
+      take in turns: a reduction, of a multiple of them. They are combined when they are complete.
     """
 
     word: Word
@@ -150,6 +152,17 @@ class ResultSpec:
     row_pack: int = 1
     conversion: Conversion | None = None
     latency: int = 0
+    parts: int = 1
+
+    @property
+    def levels(self) -> int:
+        """Levels of the tree over partial sums."""
+        return (self.parts - 1).bit_length()
+
+    @property
+    def accumulators(self) -> int:
+        """Accumulators where results are completed: partial sums of one result side by side."""
+        return self.words * self.parts
 
     @property
     def in_memory(self) -> ResultSpec:
@@ -243,6 +256,7 @@ class ArraySpec:
         apart = 1
         for loop in reversed(self.time_loops):
             if loop.reduction and loop.extent > 1:
+                apart *= self.result.parts
                 break
             apart *= loop.extent
         return -(-(self.result.latency + 1) // apart)
@@ -453,6 +467,7 @@ def _check_result(spec: ArraySpec) -> None:
         _check_chain(spec, stream, f"extra {stream.name}")
     if result.latency:
         _require(result.combine is not None, "an assignment does not combine in several cycles")
+    _check_parts(spec)
     turn = result.row_pack
     _require(_is_power(turn) and result.pack % turn == 0 and result.words % turn == 0,
              f"{turn} results per beat along rows: not a power of two that divides the {result.pack} of a beat down "
@@ -469,6 +484,17 @@ def _check_result(spec: ArraySpec) -> None:
         _require(result.space == "none", "an assignment cannot be combined over the array")
         _require(result.vector or spec.lanes == 1, "an assignment cannot combine lanes")
     _require(sum(operand.initial for operand in spec.operands) <= 1, "there can be one operand of initial values")
+
+
+def _check_parts(spec: ArraySpec) -> None:
+    parts = spec.result.parts
+    if parts == 1:
+        return
+    _require(_is_power(parts), f"there are {parts} partial sums, not a power of two")
+    _require(spec.result.combine is not None, "an assignment has no partial sums")
+    inner = next((loop for loop in reversed(spec.time_loops) if loop.extent > 1), None)
+    _require(inner is not None and inner.reduction and inner.extent % parts == 0,
+             f"{parts} partial sums take turns in the innermost time loop: a reduction of a multiple of {parts} steps")
 
 
 def _check_guard(spec: ArraySpec, guard: GuardSpec) -> None:

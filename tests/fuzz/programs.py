@@ -21,6 +21,7 @@ from random_control import control_function
 from random_data import function_data
 from random_exits import exit_function, inner_exit_function
 from random_float_c import float_function, single_function
+from random_float_kernels import float_kernel_function
 from random_float_nests import float_nest_function
 from random_kernels import kernel_function
 from random_language import language_function
@@ -70,9 +71,10 @@ GENERATORS: Mapping[str, Generator] = {
     "tables": Generator(table_function, 2),
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "inner exits": Generator(inner_exit_function, 3, ("fpga", "dataflow", "vector")),
-    "floats": Generator(float_function, 1, ("dataflow", "fpga")),
-    "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga")),
-    "single floats": Generator(single_function, 1, ("dataflow", "fpga", "vector")),
+    "floats": Generator(float_function, 1, ("dataflow", "fpga", "systolic")),
+    "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga", "systolic")),
+    "float kernels": Generator(float_kernel_function, 2, ("systolic", "dataflow", "fpga")),
+    "single floats": Generator(single_function, 1, ("dataflow", "fpga", "vector", "systolic")),
 }
 """All functions are called `NAME`, and all their parameters are arrays."""
 

@@ -65,8 +65,10 @@ def on_elements(program: Program, inputs: Data, options: Mapping[str, Any]) -> D
     """The array of a kernel, emulated; that of a recurrence, proved against the program on every compile."""
     design = compiler.compile(program, target="systolic", **options)
     if isinstance(design, SystolicDesign) and len(program.outputs) == 1:
-        words = {name: v.astype(object if v.itemsize > 4 else np.int64) for name, v in inputs.items()}
-        return {program.outputs[0].name: emulate(design.plan, words)}
+        words = {name: v if v.dtype.kind not in "iu" else v.astype(object if v.itemsize > 4 else np.int64)
+                 for name, v in inputs.items()}
+        found = {program.outputs[0].name: emulate(design.plan, words)}
+        return _in_order_of_program(design, inputs, found)
     return interpret(program, inputs)
 
 

@@ -65,6 +65,8 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "double_buffering": (True, True, False),
         "bus_bits": (64, 64, 128, 512),
         "latency": (None, None, {"add": 3, "mul": 5}, {"sub": 1, "mul": 2}),
+        "reassociate": (False, True),
+        "partial_sums": (*[None] * 9, 2),
     },
     "vector": {
         "lanes": (1, 2, 4, 4, 8, 16, 64),

@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 from systolic_emulator import run_array
 
+from compiler.bind.systolic.kernel import Reference
 from compiler.bind.systolic.layout import from_tiles, to_tiles
 from compiler.bind.systolic.plan import Plan
 from compiler.bind.systolic.running import Executable
 from compiler.frontend.c_scop import load_c, parse_scop
+from compiler.ir.floating import decode, to_words
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.types import Float
 
 __all__ = ["APPS", "emulate", "kernel_app", "scop"]
 
@@ -38,11 +41,20 @@ def scop(body: str, head: str) -> Program:
 def emulate(plan: Plan, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """The output of a run of the plan's array, step by step."""
     kernel = plan.kernel
-    tiles = [to_tiles(plan, number, None if source.reference.array is None else inputs[source.reference.array])
-             for number, source in enumerate(plan.sources)]
+    tiles = [_tiles(plan, number, source.reference, inputs) for number, source in enumerate(plan.sources)]
     bounds = list(Executable(plan).settings.bounds)
     results = run_array(plan.spec, plan.tiles, tiles, bounds)
     shape = kernel.program.array(kernel.output).shape
     out = np.zeros(shape, object) if kernel.rest is None else interpret(kernel.rest, inputs)[kernel.output]
-    from_tiles(plan, results, out := out.astype(object))
+    kind = kernel.program.array(kernel.output).type
+    from_tiles(plan, results, out := out.astype(kind.dtype if isinstance(kind, Float) else object))
     return out
+
+
+def _tiles(plan: Plan, number: int, reference: Reference, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The numbers of a stream: what is laid out in tiles is their words."""
+    kind, array = reference.type, reference.array
+    words = None if array is None else inputs[array]
+    if not isinstance(kind, Float):
+        return to_tiles(plan, number, words)
+    return decode(kind, to_tiles(plan, number, None if words is None else to_words(kind, words)))

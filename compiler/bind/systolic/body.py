@@ -14,7 +14,7 @@ from compiler.ir.types import Float, Int
 from hw.dataflow.spec import Operator
 from hw.systolic.spec import Conversion
 
-__all__ = ["adder_cycles", "conversion", "operators", "padding_counts"]
+__all__ = ["adder_cycles", "conversion", "operators", "padding_counts", "partial_sums"]
 
 
 def operators(kernel: Kernel, latency: Mapping[str, int] | None = None) -> tuple[Operator, ...]:
@@ -26,6 +26,11 @@ def operators(kernel: Kernel, latency: Mapping[str, int] | None = None) -> tuple
 def adder_cycles(kernel: Kernel, latency: Mapping[str, int] | None = None) -> int:
     """Cycles of the operation that accumulates, 0 for integers, whose sums are ready in their own cycle."""
     return OperatorOptions(latency=latency).ticks("add", floating=True) if kernel.rounds else 0
+
+
+def partial_sums(kernel: Kernel, latency: Mapping[str, int] | None = None) -> int:
+    """Partial sums of one result, a power of two, that keep the operation that accumulates busy."""
+    return 1 << adder_cycles(kernel, latency).bit_length()
 
 
 def conversion(kernel: Kernel, value: Expr, stored: Int | Float, latency: Mapping[str, int] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import prod
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.attempts import note_attempt
 from compiler.bind.bounds import program_traffic
+from compiler.bind.systolic.body import partial_sums
 from compiler.bind.systolic.errors import MappingError
 from compiler.bind.systolic.float_sums import in_order
 from compiler.bind.systolic.kernel import Kernel
@@ -92,9 +93,15 @@ def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tupl
     note_attempt(f"tiles of {Shape(space, array, *simd)}")
     memory = options.main_memory(options.bus_bits)
     plans = [make_plan(kernel, Choice(space, array, time, order, *simd, options.pack, options.double_buffering,
-                                      options.bus_bits, options.latency))
+                                      options.bus_bits, options.latency, parts))
              for time in _promising(kernel, Shape(space, array, *simd), options)
-             for order in ([options.order] if options.order else _orders(kernel))]
+             for order in ([options.order] if options.order else _orders(kernel))
+             for parts in _partial_sums(kernel, options, time, order)]
+    if not plans:
+        loop = kernel.reduction_loops[-1] if kernel.reduction_loops else "k"
+        count = options.partial_sums
+        raise MappingError(f"partial_sums={count} take turns in the innermost loop of a tile, a sum's, of a multiple "
+                           f"of {count} steps; legal is time={loop}:{count} and an order that ends with {loop}")
     return min(plans, key=lambda plan: _cost(plan, memory))
 
 
@@ -106,6 +113,18 @@ def _orders(kernel: Kernel) -> list[tuple[str, ...]]:
         return [innermost]
     free = innermost[: len(innermost) - len(kernel.reduction_loops)]
     return [(*free[:k], *kernel.reduction_loops, *free[k:]) for k in range(len(free) + 1)]
+
+
+def _partial_sums(kernel: Kernel, options: Options, time: Mapping[str, int], order: Sequence[str]) -> list[int]:
+    """Partial sums of each result that are worth a look: none, or as many as the adder takes cycles, or fewer if the
+    innermost loop of a tile has not so many steps."""
+    inner = next((name for name in reversed(order) if time.get(name, 1) > 1), "")
+    most = time[inner] & -time[inner] if inner in kernel.reduction_loops else 1
+    if options.partial_sums is not None:
+        return [options.partial_sums] if options.partial_sums <= most else []
+    if not kernel.reassociated:
+        return [1]
+    return sorted({1, min(partial_sums(kernel, options.latency), most)})
 
 
 def _promising(kernel: Kernel, shape: Shape, options: Options) -> list[dict[str, int]]:

@@ -96,7 +96,7 @@ class SystolicDesign(Design):
             count = spec.feeders(operand)
             feeders[operand.direction == INTERIOR] += count
             bits += count * operand.words * spec.word_bits(operand) * (1 + operand.double_buffered)
-        accumulators = spec.result.words * spec.word_bits(spec.result)
+        accumulators = spec.result.accumulators * spec.word_bits(spec.result)
         return {
             "rows": spec.rows, "columns": spec.columns, "lanes": spec.lanes,
             "multipliers": products * spec.macs, "feeders at the edges": feeders[False],
@@ -113,7 +113,8 @@ class SystolicDesign(Design):
             need = operand.words * spec.feeders(operand)
             found.append(BufferStorage(operand.name, ("feeder",), need, need * (1 + operand.double_buffered)))
         need = spec.result.words * spec.rows * spec.columns
-        return [*found, BufferStorage(self.kernel.output, ("accumulators",), need, need)]
+        there = need * spec.result.parts
+        return [*found, BufferStorage(self.kernel.output, ("accumulators",), there, there)]
 
     @property
     def choices(self) -> dict[str, str]:
@@ -123,6 +124,7 @@ class SystolicDesign(Design):
         found = {"space": ", ".join(choice.space), "array": f"{spec.rows}x{spec.columns}",
                  "loops": "; ".join(map(str, self.plan.splits)), "order": ", ".join(choice.order),
                  **({"cycles per step": str(spec.interval)} if self.kernel.rounds else {}),
+                 **({"partial sums": str(spec.result.parts)} if spec.result.parts > 1 else {}),
                  "tiles": ", ".join(f"{loop.name}: {count}" for loop, count in
                                     zip(spec.tile_loops, self.plan.tiles, strict=True))}
         found["bound"] = self._bound

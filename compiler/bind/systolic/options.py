@@ -35,6 +35,7 @@ class Options(MemoryOptions):
       those of `hw.dataflow.floating.FLOAT_LATENCY`.
     * `reassociate`: whether sums of floating-point numbers may be made along space loops, in lanes and in any order of
       tiles; results are then those of `SystolicDesign.reference`, bit for bit.
+    * `partial_sums` of each result, a power of two, which steps take in turns; with `reassociate`.
     * `check`: whether the plan is proven before hardware is made (translation validation).
 
     Raises `MappingError` for values outside these.
@@ -51,6 +52,7 @@ class Options(MemoryOptions):
     technology: str | None = None
     latency: Any = None
     reassociate: bool = False
+    partial_sums: int | None = None
     check: bool = True
 
     def __post_init__(self) -> None:
@@ -68,6 +70,12 @@ class Options(MemoryOptions):
         set_(self, "simd", _simd(self.simd))
         if self.pack is not None and (not _whole(self.pack) or self.pack & (self.pack - 1)):
             raise MappingError(f"pack is {self.pack}, not a power of two")
+        parts = self.partial_sums
+        if parts is not None and (not _whole(parts) or parts & (parts - 1)):
+            raise MappingError(f"partial_sums is {parts!r}, not a power of two")
+        if parts not in (None, 1) and not self.reassociate:
+            raise MappingError(f"partial_sums={parts} adds floating-point numbers in another order than the program, "
+                               "which rounds otherwise; let sums change with reassociate=True")
         if self.bus_bits not in BUSES:
             raise MappingError(f"bus_bits is {self.bus_bits}, not one of {', '.join(map(str, BUSES))}")
         if self.technology is not None and self.technology not in TECHNOLOGIES:

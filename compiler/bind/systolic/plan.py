@@ -48,7 +48,8 @@ _MOST_BEAT_BITS = 1024
 class Choice:
     """All that is decided about an array: `space` loops and positions along each, steps per tile (`time`, by loop),
     `order` of the time loops, `simd` loop ("" for none) and `lanes`, words per `pack`; `latency`: cycles of operations
-    on floating-point numbers (None: those of `hw.dataflow.floating.FLOAT_LATENCY`)."""
+    on floating-point numbers (None: those of `hw.dataflow.floating.FLOAT_LATENCY`); `partial_sums` of each result that
+    take turns in the innermost loop of a tile."""
 
     space: tuple[str, ...]
     array: tuple[int, ...]
@@ -60,6 +61,7 @@ class Choice:
     double_buffering: bool = True
     bus_bits: int = 64
     latency: Mapping[str, int] | None = None
+    partial_sums: int = 1
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,8 @@ def keeps_order(plan: Plan) -> bool:
     loops = kernel.reduction_loops
     splits = [plan.split(name) for name in loops]
     tiles = [split.tiles(extent) for split, extent in zip(splits, map(kernel.extent, loops), strict=True)]
-    return all(split.count * split.lanes == 1 for split in splits) and in_order(
+    alone = spec.result.parts == 1 and all(split.count * split.lanes == 1 for split in splits)
+    return alone and in_order(
         loops, tiles, [(loop.name, loop.extent) for loop in spec.time_loops])
 
 
@@ -355,7 +358,7 @@ class _Build:
             _word(kind), words, Address(tuple(coefficients)), self.kernel.combine,
             space=self._space(), vector=vector, pack=pack, double_buffered=self.choice.double_buffering,
             row_pack=row_pack, conversion=self._finish(),
-            latency=adder_cycles(self.kernel, self.choice.latency))
+            latency=adder_cycles(self.kernel, self.choice.latency), parts=self.choice.partial_sums)
 
     def _finish(self) -> Conversion | None:
         finish = self.kernel.finish

@@ -2,8 +2,9 @@
 
 Every reduction loop is cut as the array cuts it: tiles, positions, steps, lanes. The terms of a step are added lane by
 lane, neighbours first; then from west to east, the first step's from what the sum starts from on; then from north to
-south; and the sums of steps one after the other, in the order of tiles and steps. Terms beyond the bound of a loop are
-negative zero, which changes no sum.
+south; and the sums of steps one after the other, in the order of tiles and steps. Where steps take several partial sums
+in turns, the first one starts from what the sum starts from, the others from negative zero; they are added in the end,
+neighbours first. Terms beyond the bound of a loop are negative zero, which changes no sum.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class _Digit:
     """A part of reduction loop number `loop`: `count` values, each of `weight` iterations."""
 
     loop: int
-    kind: Literal["tile", "step", "row", "column", "lane"]
+    kind: Literal["tile", "step", "part", "row", "column", "lane"]
     count: int
     weight: int
 
@@ -59,16 +60,16 @@ class _Order:
         self._digits = _digits(plan)
         taken = set(kernel.program.names)
         self._names: dict[str, str] = {}
-        for name in ("sums", "terms", "steps", "start", "padding", "term", "lanes", "first", "add", "store"):
+        for name in ("sums", "terms", "steps", "others", "start", "padding", "term", "lanes", "first", "add", "store"):
             self._names[name] = fresh_name(name, taken)
             taken.add(self._names[name])
 
     def program(self) -> Program:
         """See `stated_program`."""
         kernel, source = self._kernel, self._kernel.program
-        arrays = [*(a for a in source.arrays if a.role != "intermediate"), self._array("sums", ()),
+        arrays = [*(a for a in source.arrays if a.role != "intermediate"), self._array("sums", self._of("part")),
                   self._array("terms", self._digits)]
-        statements = [self._start(), *self._padding(), self._term()]
+        statements = [*self._starts(), *self._padding(), self._term()]
         times = {s.name: number for number, s in enumerate(statements, 1)}
         terms = "terms"
         if self._of("lane"):
@@ -136,6 +137,15 @@ class _Order:
 
     # Statements.
 
+    def _starts(self) -> list[Statement]:
+        first = self._start()
+        if not self._of("part"):
+            return [first]
+        parts = self._of("part")
+        (part,) = parts
+        return [first, self._statement("others", parts, (), self._element("sums", parts), self._nothing,
+                                       [f"{part.text} > 0"])]
+
     def _start(self) -> Statement:
         initial, start = self._kernel.initial, self._kernel.start
         reads: list[_Place] = []
@@ -147,7 +157,8 @@ class _Order:
             else:
                 reads.append(self._referred(initial.array, initial.subscripts))
             value = element if start is None else _with_reads(start, lambda _: element)
-        return self._statement("start", (), reads, self._element("sums"), converted(value, self._type))
+        first = self._element("sums", self._of("part"), {"part": 0})
+        return self._statement("start", (), reads, first, converted(value, self._type))
 
     def _padding(self) -> list[Statement]:
         """Terms that there are not, of loops that tiles do not divide."""
@@ -171,27 +182,32 @@ class _Order:
         (lane,) = self._of("lane")
         digits = self._without("lane")
         reads = [self._element("terms", self._digits, {"lane": number}) for number in range(lane.count)]
-        values: list[Expr] = [Read(number, self._type) for number in range(lane.count)]
+        return self._statement("lanes", digits, reads, self._element("steps", digits), self._tree(lane.count))
+
+    def _tree(self, count: int) -> Expr:
+        """The sum of the first `count` reads, neighbours first."""
+        values: list[Expr] = [Read(number, self._type) for number in range(count)]
         while len(values) > 1:
             pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
             values = [pair[0] if len(pair) == 1 else self._plus(*pair) for pair in pairs]
-        return self._statement("lanes", digits, reads, self._element("steps", digits), values[0])
+        return values[0]
 
     def _sums(self, terms: str) -> list[Statement]:
         """What is added to a sum in every step; in the first one, sums along rows begin with it."""
         taken = self._without("lane") if terms == "steps" else self._digits
-        steps = [digit for digit in self._digits if digit.kind in ("tile", "step")]
+        turns = [digit for digit in self._digits if digit.kind in ("tile", "step")]
+        steps = [digit for digit in self._digits if digit.kind in ("tile", "step", "part")]
         rows, columns = (self._of(kind)[0].count if self._of(kind) else 1 for kind in ("row", "column"))
-        reads = [self._element("sums"), *(self._element(terms, taken, {"row": r, "column": c})
+        sums = self._element("sums", self._of("part"))
+        reads = [sums, *(self._element(terms, taken, {"row": r, "column": c})
                                           for r in range(rows) for c in range(columns))]
         values = [Read(number, self._type) for number in range(len(reads))]
         total, grid = values[0], [values[1 + r * columns :][:columns] for r in range(rows)]
         first = self._chain([self._chain([total, *grid[0]]), *map(self._chain, grid[1:])])
         later = self._plus(total, self._chain([self._chain(row) for row in grid]))
-        sums = self._element("sums")
-        if rows * columns == 1 or not steps:
+        if rows * columns == 1 or not turns:
             return [self._statement("add", steps, reads, sums, first)]
-        place = " + ".join(digit.text for digit in steps)
+        place = " + ".join(digit.text for digit in turns)
         return [self._statement("first", steps, reads, sums, first, [f"{place} = 0"]),
                 self._statement("add", steps, reads, sums, later, [f"{place} > 0"])]
 
@@ -206,8 +222,15 @@ class _Order:
 
     def _store(self) -> Statement:
         kernel = self._kernel
-        reads = [self._element("sums"), *(self._referred(e.array or "", e.subscripts) for e in kernel.extras)]
-        value = Read(0, self._type) if kernel.finish is None else kernel.finish
+        parts = self._of("part")
+        count = parts[0].count if parts else 1
+        reads = [*(self._element("sums", parts, {"part": number}) for number in range(count)),
+                 *(self._referred(e.array or "", e.subscripts) for e in kernel.extras)]
+        value = self._tree(count)
+        if kernel.finish is not None:
+            whole = value
+            value = _with_reads(kernel.finish, lambda number: Read(count - 1 + number, kernel.extras[number - 1].type)
+                                if number else whole)
         kind: Type = kernel.program.array(kernel.output).type
         return self._statement("store", (), reads, self._referred(kernel.output, kernel.target),
                                converted(value, kind))
@@ -230,9 +253,13 @@ def _digits(plan: Plan) -> list[_Digit]:
             split = plan.split(loop.name)
             number = kernel.loops.index(loop.name)
             found.append(_Digit(number, "tile", split.tiles(kernel.extents[number]), split.tile))
+    inner = next((loop for loop in reversed(spec.time_loops) if loop.extent > 1), None)
     for loop in spec.time_loops:
         if loop.reduction:
-            found.append(_Digit(kernel.loops.index(loop.name), "step", loop.extent, plan.split(loop.name).lanes))
+            number, lanes = kernel.loops.index(loop.name), plan.split(loop.name).lanes
+            parts = spec.result.parts if loop is inner else 1
+            found.append(_Digit(number, "step", loop.extent // parts, parts * lanes))
+            found.append(_Digit(number, "part", parts, lanes))
     for split in plan.splits:
         if split.loop in kernel.reduction_loops:
             number = kernel.loops.index(split.loop)

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.bind.systolic.body import adder_cycles, conversion, operators
+from compiler.bind.systolic.body import adder_cycles, conversion, operators, partial_sums
 from compiler.bind.systolic.kernel import Kernel, Reference
 from compiler.bind.systolic.latency import DRAIN, FILL, QUEUE
 from compiler.bind.systolic.plan import extras_limit, row_pack_limit, space_axes
@@ -60,9 +60,15 @@ class Tilings:
     @property
     def step_cycles(self) -> Column:
         """Cycles in which a PE begins the steps of a tile, as `hw.systolic.spec.ArraySpec` has them for the order in
-        which most results come in turns."""
+        which most results, or partial sums, come in turns."""
         adder = adder_cycles(self.kernel, self.delays)
-        return self.steps * -(-(adder + 1) // self.geometry.results.own) if adder else self.steps
+        if not adder:
+            return self.steps
+        turns = self.geometry.results.own
+        if self.kernel.reassociated:
+            inner = self.times[:, self.kernel.loops.index(self.kernel.reduction_loops[-1])]
+            turns = np.maximum(turns, np.minimum(inner & -inner, partial_sums(self.kernel, self.delays)))
+        return self.steps * -(-(adder + 1) // turns)
 
     @property
     def form(self) -> Format:
