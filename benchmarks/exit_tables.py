@@ -17,7 +17,8 @@ def exit_table() -> str:
             for name, targets in read_results("exits")["programs"].items() for target, f in targets.items()
             for kind, run in f["data"].items()]
     text = ("Loops whose trips depend on data: RTL simulation on Icarus (`python -m benchmarks.exits`). A "
-            "step is a comparison of the search, or a number that a pass of the sort puts in its place. Only "
-            "*kmp_steps*, one loop of a comparison per step, ends early; *kmp* makes all trips of its inner loop at "
-            "every position.")
+            "step is a comparison of a search, a number that a pass of the sort puts in its place, or a step of a "
+            "point. *kmp_steps* is one loop of a comparison per step. In *kmp* and *naive_search* the loop is inside "
+            "another one, and so it is in *mandelbrot*, where points take turns: on dataflow 4 (`interleave=4`), on "
+            "fpga a row. A loop of 4 trips at most, as that of *kmp*, is over before it could be left.")
     return f"{text}\n\n{table(head, rows)}"

@@ -3,16 +3,17 @@
     python -m benchmarks.exits [NAME ...] [-o benchmarks/results/exits.json]
 
 Cycles are measured in RTL simulation (Icarus) and must be those predicted for the data; results are compared with the
-interpreter's. A step is a comparison of a symbol, or a number that a pass of the merge sort puts in its place, counted
-by a few lines of Python here. Of these programs only `kmp_steps` has a loop that ends early; a position of `kmp` and a
-pass of `merge_sort` always take the time of the longest.
+interpreter's. A step is a comparison of a symbol, a number that a pass of the merge sort puts in its place, or a step
+of a point of Mandelbrot's set, counted by a few lines of Python here. The loop of `kmp_steps` is alone, those of the
+other searches and of the points are inside others; a pass of `merge_sort` always takes the time of the longest.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +50,56 @@ def _comparisons(data: Data) -> int:
     return count
 
 
+def _comparisons_from_each_place(data: Data) -> int:
+    """Comparisons of a search that begins anew at every place of the text."""
+    pattern, text, count = data["pattern"], data["text"], 0
+    for start in range(len(text) - len(pattern)):
+        differs = np.flatnonzero(pattern != text[start:start + len(pattern)])
+        count += int(differs[0]) + 1 if len(differs) else len(pattern)
+    return count
+
+
+def _point_steps(height: int, width: int, most: int) -> int:
+    """Steps of all points of Mandelbrot's set, in numbers with 12 bits of fraction."""
+    count = 0
+    for y, x in product(range(height), range(width)):
+        real, imag = (x - width // 2 - width // 6) * (12288 // width), (y - height // 2) * (8192 // height)
+        a = b = 0
+        for _ in range(most):
+            count += 1
+            if (a * a >> 12) + (b * b >> 12) > 4 << 12:
+                break
+            a, b = (a * a >> 12) - (b * b >> 12) + real, (a * b >> 11) + imag
+    return count
+
+
 @dataclass(frozen=True)
 class _Case:
-    """A C file of `apps/irregular` with its sizes, data by name, and how many steps they ask for."""
+    """A C file of `apps/irregular` with its sizes, data by name, and how many steps they ask for. `options`: by
+    target."""
 
     file: str
     sizes: Mapping[str, int]
     data: Mapping[str, Data]
     steps: Callable[[Data], int]
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 _SEARCHES = {name: {**_PATTERN, "text": text.astype(np.int8)} for name, text in _TEXTS.items()}
 
+_LONG = {"pattern": np.resize([1, 2, 1, 3], 16).astype(np.int8)}
+_POINTS = {"H": 16, "W": 16, "MOST": 64}
+
 PROGRAMS: Mapping[str, _Case] = {
     "kmp_steps": _Case("kmp_steps", {"N": 128}, _SEARCHES, _comparisons),
     "kmp": _Case("kmp", {"N": 128}, _SEARCHES, _comparisons),
+    "kmp, pattern of 16": _Case("kmp", {"N": 32, "P": 16}, {"random": {
+        **_LONG, "text": _TEXTS["random"][:32].astype(np.int8), "failure": np.r_[0, 0, 1, 0, 1:13].astype(np.int32)}},
+        _comparisons),
+    "naive_search": _Case("naive_search", {"N": 32, "P": 16}, {"random": {
+        **_LONG, "text": _TEXTS["random"][:48].astype(np.int8)}}, _comparisons_from_each_place),
+    "mandelbrot": _Case("mandelbrot", _POINTS, {"whole set": {}}, lambda _: _point_steps(16, 16, 64),
+                        {"dataflow": {"interleave": 4}}),
     "merge_sort": _Case("merge_sort", {"N": 5, "PASSES": 3},
                         {"random": {"x_in": np.array([7, -2, 9, 0, 3], np.int32)}}, lambda _: 5 * 3),
 }
@@ -74,7 +110,8 @@ def measure(name: str) -> dict[str, Any]:
     ones."""
     case = PROGRAMS[name]
     program = load_c(_FOLDER / f"{case.file}.c", **case.sizes)
-    return {target: _measured(f"{name} on {target}", compiler.compile(program, target=target), case)
+    return {target: _measured(f"{name} on {target}", compiler.compile(program, target=target,
+                                                                      **case.options.get(target, {})), case)
             for target in TARGETS}
 
 
