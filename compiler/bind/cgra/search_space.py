@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from compiler.analysis.dependences import DependenceError
@@ -19,6 +20,7 @@ from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.memories import BufferKey, CapacityError, PortContention
 from compiler.bind.cgra.netlist import PeNode
 from compiler.bind.cgra.options import Options
+from compiler.bind.cgra.overlapping_tiles import first_tiles
 from compiler.bind.cgra.path_balancing import UnbalanceablePathsError
 from compiler.bind.cgra.pipeline import Preparation
 from compiler.bind.cgra.relaxation import RelaxationSpace
@@ -31,6 +33,7 @@ from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS
 from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError, ask
 from compiler.sched.static.reservation import default_slack
 from compiler.sched.static.schedule import UNIT_II
+from compiler.sched.streams.streams import StreamError
 from hw.fabric.spec import TileKind
 from hw.memtile.spec import ConfigurationError
 
@@ -75,6 +78,9 @@ class ArraySpace:
         loops of their own, or in right-looking order."""
         asked = Candidate(directives=self.options.transform)
         found = yield from self._coalesced(asked)
+        if isinstance(found, Infeasible) and found.because(StreamError) and self.stages.may_tile:
+            tiled = yield from self._in_overlapping_tiles(asked)
+            found = found if isinstance(tiled, Infeasible) else tiled
         for other in self._other_loops(asked):
             if not isinstance(found, Infeasible) and self._is_good(found):
                 break
@@ -92,6 +98,25 @@ class ArraySpace:
             yield replace(coalesced, distributed=True)
         if script := self.stages.right_looking:
             yield coalesced.with_directives(script, "right-looking order")
+
+    def _in_overlapping_tiles(self, asked: Candidate) -> _Designs:
+        """For arrays that do not fit the global buffer: outputs in tiles, with what each needs computed again."""
+        most = self.stages.spec.glb.half_words
+        for tiles in first_tiles(self.stages.program, most):
+            for _ in range(_TRIES):
+                choice = asked.with_directives(tiles.script, "outputs in tiles")
+                words = yield Step(partial(self.stages.largest_tile, depth=tiles.depth), choice, ("tile", choice))
+                if isinstance(words, Infeasible):
+                    return words
+                if words <= most:
+                    found = yield from self._in_rounds(choice)
+                    if not isinstance(found, Infeasible):
+                        return found
+                    break
+                tiles = tiles.smaller(words, most)
+                if tiles is None:
+                    break
+        return Infeasible(TooLateError("no tiles of outputs fit the global buffer"))
 
     def _coalesced(self, asked: Candidate) -> _Designs:
         """Without the tile loops that the program has, or with them where it does not fit else."""

@@ -95,6 +95,12 @@ class Stages:
         given = self.options.transform or self.options.passes or not self.options.searches_orders
         return "" if given else right_looking_script(self.coalesced)
 
+    @property
+    def may_tile(self) -> bool:
+        """Whether the compiler may cut outputs into tiles: the options say nothing of loops."""
+        given = self.options.transform or self.options.passes or self.options.tile_depth is not None
+        return not given and self.options.searches_orders
+
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""
         program = self.distributed if choice.distributed else self.coalesced if choice.coalesced else self.program
@@ -134,6 +140,11 @@ class Stages:
         if self.spec.protocol != "static" or not self.merged or self.options.tile_depth is not None:
             return False
         return passes_sooner(self.live(choice), self.spec.glb.half_words)
+
+    def largest_tile(self, choice: Candidate, depth: int) -> int:
+        """Words of the largest array of a tile, if the outermost `depth` loops enumerate tiles."""
+        staged = stage_streams(self.live(choice), depth)
+        return max(footprint.words for footprint in (*staged.inputs, *staged.outputs))
 
     def has_undefined_reads(self, choice: Candidate) -> bool:
         """Whether guards leave it open what reads deliver."""

@@ -64,7 +64,7 @@ class Enumeration:
         return self._even(origin, source, set())
 
     def _even(self, origin: Origin, source: Source, seen: set[Origin]) -> bool:
-        if not isinstance(origin, CoreOutput) or origin in seen or self._is_result(origin, source):
+        if not isinstance(origin, CoreOutput) or origin in seen or self.is_result(origin, source):
             return True
         passed = self.fabric.passed(origin)
         if passed is not None:
@@ -76,7 +76,8 @@ class Enumeration:
         before = [self.fabric.arrival(origin.row, origin.column, port).origin for port in ports]
         return memory.even and all(self._even(o, source, seen | {origin}) for o in before)
 
-    def _is_result(self, origin: Origin, source: Source) -> bool:
+    def is_result(self, origin: Origin, source: Source) -> bool:
+        """Whether it is there that the unit of `source` shows its values."""
         return source.computed and not self._unmapped(source.name) and self.claims.result(source.name) == origin
 
     def _unmapped(self, statement: str) -> bool:
@@ -94,7 +95,7 @@ class Enumeration:
 
     def right(self, origin: Origin, source: Source, cycles: np.ndarray, values: np.ndarray) -> np.ndarray:
         """By query: whether `origin` shows in this cycle the value of `source` with these coordinates."""
-        if self._is_result(origin, source):
+        if self.is_result(origin, source):
             defined, expected = values_at(self.visible(source.name), values)
             return defined & (expected[:, 0] == cycles)
         if isinstance(origin, StreamSource):
@@ -150,7 +151,7 @@ class Enumeration:
         bit = self._bits(origin, RESTART, cycles) if core.restart else np.zeros(len(cycles), dtype=np.int64)
         result = CoreOutput(origin.row, origin.column, core.output)
         right = np.zeros(len(cycles), dtype=bool)
-        if self._is_result(result, source):
+        if self.is_result(result, source):
             right[bit == 0] = self.right(result, source, cycles[bit == 0], values[bit == 0])
         right[bit == 1] = self._taken(origin, core, core.feedback, source, cycles[bit == 1], values[bit == 1])
         return right

@@ -277,7 +277,9 @@ class Proof:
         """One instance after the other while they are few; else by relations, which are quick through delay lines but
         see no word that an output holds."""
         affordable = self._enumeration.affordable(demand.origins.domain())
-        if self._enumeration.cheap(demand.origins.domain()) or self._enumeration.is_merge(origin):
+        if source.computed and self._enumeration.is_result(origin, source):
+            self._prove(origin, source, demand)
+        elif self._enumeration.cheap(demand.origins.domain()) or self._enumeration.is_merge(origin):
             self._prove_each(origin, source, demand)
         elif self._enumeration.even(origin, source):
             try:
