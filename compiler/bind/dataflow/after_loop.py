@@ -23,6 +23,7 @@ class AfterLoop:
         self.quiet = quiet
         self._facts, self._window, self._kernel, self._terms = quiet.facts, quiet.window, quiet.kernel, quiet.terms
         self._known: dict[tuple[int, int], list[Term | None]] = {}
+        self._taken: dict[tuple[int, int, int], Term | None] = {}
 
     def check(self) -> int:
         """How many ticks had to be looked at. Raises `NotQuiet` if something that leaves the kernel or is stored may be
@@ -80,6 +81,13 @@ class AfterLoop:
                 raise NotQuiet(f"{name_of(node)} may read outside of its array afterwards")
 
     def _operand(self, number: int, operand: int, tick: int) -> Term | None:
+        """An operand in a tick, looked for once: later ticks take what earlier ones have found."""
+        place = number, operand, tick
+        if place not in self._taken:
+            self._taken[place] = self._found(number, operand, tick)
+        return self._taken[place]
+
+    def _found(self, number: int, operand: int, tick: int) -> Term | None:
         channel, lag = self.quiet.source(number, operand, self._window.behind + tick)
         if lag is None:
             return self._terms.term(("queue", number, operand, tick), channel.word)  # the loop leaves it as it is
