@@ -29,11 +29,10 @@ def _floats(results: dict[str, Any]) -> list[str]:
     kinds = results.get("floats", {})
     if not kinds:
         return []
-    head = ["n", "published", *(f"{name}: {what}" for name in kinds for what in ("cycles", "ratio"))]
-    sizes = next(iter(kinds.values()))["sizes"]
+    head = ["n", "published", *(f"{name}: {what}" for name in kinds for what in ("model", "ratio", "RTL"))]
     rows = [[size, f["published"], *(value for kind in kinds.values() for value in (
-        kind["sizes"][size]["cycles"], round(kind["sizes"][size]["cycles"] / f["published"], 2)))]
-        for size, f in sizes.items()]
+        kind["model"][size], round(kind["model"][size] / f["published"], 2),
+        kind["sizes"].get(size, {}).get("cycles", "-")))] for size, f in results["sizes"].items()]
     latencies = "; ".join(f"{name}: sums {kind['latency']['add']}, products {kind['latency']['mul']}, quotients "
                           f"{kind['latency']['div']} cycles" for name, kind in kinds.items())
     return [f"The same in `float`, bit for bit the interpreter's results ({latencies}):", table(head, rows)]

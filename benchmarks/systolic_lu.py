@@ -1,10 +1,11 @@
 """LU decomposition on a triangular array: cycles in RTL simulation, load and drain included, against published ones.
 
-    python -m benchmarks.systolic_lu [-n 12,16,20,24] [--simulator icarus] [-o benchmarks/results/systolic_lu.json]
+    python -m benchmarks.systolic_lu [-n 12,16,20,24] [-f 12,16] [--simulator icarus]
+                                     [-o benchmarks/results/systolic_lu.json]
 
 The source is PolyBench's, in place (`apps/systolic/lu.c`), in integers of 32 bits, and in `float` with operators
 of the cycles in `LATENCIES`. Cycles go from the start command to the end of the run: memory reads and writes and
-everything between them.
+everything between them. In `float` the model's cycles are taken for all sizes, and those of RTL for the sizes of `-f`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,16 @@ def measure(size: int, simulator: str) -> dict[str, Any]:
 def measure_floats(size: int, simulator: str, latency: dict[str, int] | None) -> dict[str, Any]:
     """The same in single precision."""
     values = np.random.default_rng(size).standard_normal((size, size)).astype(np.float32)
-    return _measured(size, simulator, load_c(SOURCE, N=size, FLOAT_BITS=32), values, Settings(floats=latency))
+    return _measured(size, simulator, _floats(size), values, Settings(floats=latency))
+
+
+def predict_floats(size: int, latency: dict[str, int] | None) -> int:
+    """Cycles from start to done in single precision, by the model."""
+    return compile_recurrence(_floats(size), SPACE, Settings(floats=latency)).predicted_start_to_done
+
+
+def _floats(size: int) -> Program:
+    return load_c(SOURCE, N=size, FLOAT_BITS=32)
 
 
 def _measured(size: int, simulator: str, program: Program, values: np.ndarray, settings: Settings) -> dict[str, Any]:
@@ -102,20 +112,23 @@ def main() -> int:
     """Measure and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", "--sizes", default=",".join(map(str, PUBLISHED)), help="matrix sizes")
+    parser.add_argument("-f", "--floats", default="12,16", help="sizes in RTL in single precision")
     parser.add_argument("--simulator", default="icarus", choices=("icarus", "verilator"))
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "systolic_lu.json")
     options = parser.parse_args()
     results: dict[str, Any] = {"space loops": ", ".join(SPACE), "simulator": options.simulator, "sizes": {}}
     sizes = [int(size) for size in options.sizes.split(",")]
-    results["floats"] = {name: {"latency": {**FLOAT_LATENCY, **(latency or {})}, "sizes": {}}
-                         for name, latency in LATENCIES.items()}
+    results["floats"] = {}
     try:
         for size in sizes:
             results["sizes"][str(size)] = measure(size, options.simulator)
             print(f"n = {size}: {results['sizes'][str(size)]['cycles']} cycles, published {PUBLISHED.get(size, '-')}")
         for name, latency in LATENCIES.items():
-            for size in sizes:
-                results["floats"][name]["sizes"][str(size)] = found = measure_floats(size, options.simulator, latency)
+            kind = {"latency": {**FLOAT_LATENCY, **(latency or {})},
+                    "model": {str(size): predict_floats(size, latency) for size in sizes}, "sizes": {}}
+            results["floats"][name] = kind
+            for size in (int(size) for size in options.floats.split(",") if size):
+                kind["sizes"][str(size)] = found = measure_floats(size, options.simulator, latency)
                 print(f"{name}, n = {size}: {found['cycles']} cycles", flush=True)
     except (SluiceError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

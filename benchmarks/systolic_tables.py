@@ -14,7 +14,8 @@ __all__ = ["systolic_tables"]
 def systolic_tables() -> str:
     """Shares of the arrays' peak, ablation, models against synthesis."""
     results = read_results("systolic")
-    return "\n\n".join([_shares(results["cases"]), _ablation(results["ablation"]),
+    floats = read_results("systolic_floats")
+    return "\n\n".join([_shares(results["cases"]), _floats(floats["cases"]), _ablation(results["ablation"]),
                         _resources(read_results("systolic_resources")), _area(read_results("systolic_area"))])
 
 
@@ -23,14 +24,33 @@ def _shares(cases: dict[str, Any]) -> str:
             "model error", "share at published size (model)", "compile s", "Verilog s"]
     rows = []
     for name, f in cases.items():
-        sizes = " ".join(f"{key}={value}" for key, value in f["sizes"].items())
-        rows.append([name, f["element bits"], sizes, f.get("cycles", "-"), f["ideal cycles"], f.get("share", "-"),
+        rows.append([name, f["element bits"], _sizes(f), f.get("cycles", "-"), f["ideal cycles"], f.get("share", "-"),
                      f["published share"] or "-", f.get("model error", "-"), f["share at published size, model"],
                      f["compile s"], f["Verilog s"]])
     text = ("Systolic arrays, from the start bit until the last result is in memory, loads and drain included, results "
             "compared with gcc's (`python -m benchmarks.systolic`). Arrays are as large as the published ones, "
             "problems smaller where simulation would take hours; the models chose the tiles. Published shares are of "
             "floating point, except those of MM 16x16 x 32 and MM 24x8 x 64.")
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def _sizes(figures: dict[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in figures["sizes"].items())
+
+
+def _floats(cases: dict[str, Any]) -> str:
+    head = ["array (space loops, rows x columns x lanes)", "sizes", "memory port, bits", "multipliers",
+            "cycles (model)", "share of peak", "published", "in RTL", "cycles in RTL", "model error"]
+    rows = []
+    for name, f in cases.items():
+        rtl = f.get("RTL")
+        small = f"{rtl['array']}, {_sizes(rtl)}" if rtl else "-"
+        rows.append([name, _sizes(f), f["memory port, bits"], f["multipliers"], f["model"], f["share"],
+                     f["published share"] or "-", small, *((rtl["cycles"], rtl["model error"]) if rtl else "--")])
+    text = ("The same arrays in `float`, with sums in lanes, along space loops and over steps in the order that the "
+            "design states (`python -m benchmarks.systolic_floats`), all six of a matrix product: cycles of the model "
+            "from start to done, no step waits for an adder of 12 cycles. Small arrays of the same kinds in RTL give "
+            "the stated results bit for bit, in the cycles of the model.")
     return f"{text}\n\n{table(head, rows)}"
 
 

@@ -263,7 +263,7 @@ def test_a_long_sum_takes_a_term_per_cycle() -> None:
     ({"partial_sums": 2}, "partial_sums=2 adds floating-point numbers in another order than the program, which rounds "
      "otherwise; let sums change with reassociate=True"),
     ({"partial_sums": 3, "reassociate": True}, "partial_sums is 3, not a power of two"),
-    ({"partial_sums": 4, "reassociate": True, "time": "k:2", "array": "2x2"}, "partial_sums=4 take turns in the "
+    ({"partial_sums": 4, "reassociate": True, "time": "k:2", "array": "2x2"}, "partial_sums=4 alternate in the "
      "innermost loop of a tile, a sum's, of a multiple of 4 steps; legal is time=k:4 and an order that ends with k"),
 ])
 def test_partial_sums_that_are_refused(options: dict[str, object], message: str) -> None:

@@ -494,7 +494,7 @@ def _check_parts(spec: ArraySpec) -> None:
     _require(spec.result.combine is not None, "an assignment has no partial sums")
     inner = next((loop for loop in reversed(spec.time_loops) if loop.extent > 1), None)
     _require(inner is not None and inner.reduction and inner.extent % parts == 0,
-             f"{parts} partial sums take turns in the innermost time loop: a reduction of a multiple of {parts} steps")
+             f"{parts} partial sums alternate in the innermost time loop: a reduction of a multiple of {parts} steps")
 
 
 def _check_guard(spec: ArraySpec, guard: GuardSpec) -> None:

@@ -100,7 +100,7 @@ def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tupl
     if not plans:
         loop = kernel.reduction_loops[-1] if kernel.reduction_loops else "k"
         count = options.partial_sums
-        raise MappingError(f"partial_sums={count} take turns in the innermost loop of a tile, a sum's, of a multiple "
+        raise MappingError(f"partial_sums={count} alternate in the innermost loop of a tile, a sum's, of a multiple "
                            f"of {count} steps; legal is time={loop}:{count} and an order that ends with {loop}")
     return min(plans, key=lambda plan: _cost(plan, memory))
 
