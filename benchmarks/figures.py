@@ -18,9 +18,10 @@ MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_ti
                 "resnet_layers --memory pub --memory dual-port", "unrolled", "address_units", "area", "area --intel",
                 "boards", "sdram_images", "fpga", "vector", "vector_compiled", "dataflow", "dataflow --area",
                 "systolic", "systolic_floats", "systolic_resources", "systolic_area", "systolic_lu", "targets",
-                "polybench", "compile_growth", "halide_jit", "halide_schedules", "sac_loops", "window_machine",
-                "sac_lanes", "irregular", "exits", "polybench --type float", "polybench --type double",
-                "float_operators", "float_functions", "vector_floats")
+                "polybench", "polybench --size mini", "polybench --size small", "compile_growth", "halide_jit",
+                "halide_schedules", "sac_loops", "window_machine", "sac_lanes", "irregular", "exits",
+                "polybench --type float", "polybench --type double", "float_operators", "float_functions",
+                "vector_floats")
 ROOT = Path(__file__).parents[1]
 
 

@@ -1,6 +1,6 @@
 """The thirty kernels of `apps/polybench` on every target: what is taken, cycles beside the bound, time to compile.
 
-    python -m benchmarks.polybench [KERNEL ...] [--target TARGET ...] [--size mini] [-o FILE]
+    python -m benchmarks.polybench [KERNEL ...] [--target TARGET ...] [--size mini|small] [-o FILE]
     python -m benchmarks.polybench --type float [--simulate KERNEL ...] [--resume]
 
 Elements are integers of 16 bits. Cycles are predictions ("model"): those of the data path alone, and those from start
@@ -60,8 +60,20 @@ SIZES: dict[str, dict[str, dict[str, int]]] = {
         "nussinov": {"N": 60}, "seidel_2d": {"TSTEPS": 20, "N": 40}, "symm": {"M": 20, "N": 30},
         "syr2k": {"M": 20, "N": 30}, "syrk": {"M": 20, "N": 30}, "trisolv": {"N": 40}, "trmm": {"M": 20, "N": 30},
     },
+    "small": {
+        "2mm": {"NI": 40, "NJ": 50, "NK": 70, "NL": 80}, "3mm": {"NI": 40, "NJ": 50, "NK": 60, "NL": 70, "NM": 80},
+        "adi": {"TSTEPS": 40, "N": 60}, "atax": {"M": 116, "N": 124}, "bicg": {"M": 116, "N": 124},
+        "cholesky": {"N": 120}, "correlation": {"M": 80, "N": 100}, "covariance": {"M": 80, "N": 100},
+        "deriche": {"W": 192, "H": 128}, "doitgen": {"NQ": 20, "NR": 25, "NP": 30}, "durbin": {"N": 120},
+        "fdtd_2d": {"TSTEPS": 40, "NX": 60, "NY": 80}, "floyd_warshall": {"N": 180},
+        "gemm": {"NI": 60, "NJ": 70, "NK": 80}, "gemver": {"N": 120}, "gesummv": {"N": 90},
+        "gramschmidt": {"M": 60, "N": 80}, "heat_3d": {"TSTEPS": 40, "N": 20}, "jacobi_1d": {"TSTEPS": 40, "N": 120},
+        "jacobi_2d": {"TSTEPS": 40, "N": 90}, "lu": {"N": 120}, "ludcmp": {"N": 120}, "mvt": {"N": 120},
+        "nussinov": {"N": 180}, "seidel_2d": {"TSTEPS": 40, "N": 120}, "symm": {"M": 60, "N": 80},
+        "syr2k": {"M": 60, "N": 80}, "syrk": {"M": 60, "N": 80}, "trisolv": {"N": 120}, "trmm": {"M": 60, "N": 80},
+    },
 }
-"""Values of a kernel's macros where they are not those of its file; `mini` is the suite's smallest set."""
+"""Values of a kernel's macros where they are not those of its file; `mini` and `small` are the suite's."""
 
 MEASUREMENT = Measurement("polybench", "kernels", "kernel", KERNELS)
 

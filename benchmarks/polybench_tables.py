@@ -7,19 +7,30 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.results import read_results
 
-__all__ = ["polybench_float_table", "polybench_table"]
+__all__ = ["polybench_float_table", "polybench_sizes_tables", "polybench_table"]
 
 
 def polybench_table() -> str:
     """Cycles from start to done by kernel and target, as Markdown."""
+    return _integer_table("own", "Thirty kernels of PolyBench in integers of 16 bits, arrays of about eight elements "
+                                 "in each dimension (`python -m benchmarks.polybench`)")
+
+
+def polybench_sizes_tables() -> str:
+    """The same at the suite's own sizes MINI and SMALL."""
+    return "\n\n".join(
+        _integer_table(size, f"The same kernels at the suite's own size {size.upper()}, {extents} "
+                             f"(`python -m benchmarks.polybench --size {size}`)")
+        for size, extents in (("mini", "8 to 64 elements in a dimension"), ("small", "20 to 192 elements")))
+
+
+def _integer_table(size: str, what: str) -> str:
     results = read_results("polybench")
-    kernels = {name: sizes["own"] for name, sizes in results["kernels"].items() if "own" in sizes}
+    kernels = {name: sizes[size] for name, sizes in results["kernels"].items() if size in sizes}
     targets = [name for name in results["options"] if any(name in found for found in kernels.values())]
     rows = [[name, *(_cell(found.get(target)) for target in targets)] for name, found in kernels.items()]
     taken = [sum(_is_taken(found.get(target)) for found in kernels.values()) for target in targets]
-    text = ("Thirty kernels of PolyBench in integers of 16 bits, arrays of about eight elements in each dimension "
-            "(`python -m benchmarks.polybench`): predicted cycles from start to done / lower bound (processor seconds "
-            "to compile).")
+    text = f"{what}: predicted cycles from start to done / lower bound (processor seconds to compile)."
     return f"{text}\n\n{table(['kernel', *targets], [*rows, [f'taken of {len(kernels)}', *taken]])}"
 
 

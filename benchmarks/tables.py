@@ -21,7 +21,7 @@ from benchmarks.irregular_tables import irregular_table
 from benchmarks.layer_tables import layer_tables
 from benchmarks.markdown import table
 from benchmarks.peer_tables import peer_tables
-from benchmarks.polybench_tables import polybench_float_table, polybench_table
+from benchmarks.polybench_tables import polybench_float_table, polybench_sizes_tables, polybench_table
 from benchmarks.recurrence_tables import recurrence_tables
 from benchmarks.results import read_results
 from benchmarks.sac_tables import sac_table
@@ -71,11 +71,10 @@ def figure_tables() -> str:
     return "\n\n".join([
         _application_table(), storage_table(), sharing_table(), *layer_tables(), address_table(), _area_table(),
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
-        target_tables(), polybench_table(), polybench_float_table(), compile_growth_table(), halide_table(),
-        schedule_table(), sac_table(), window_table(), sac_lanes_table(), *peer_tables(), irregular_table(),
-        exit_table(), float_operator_table(), float_function_table(), vector_float_table(),
-        board_table(),
-        image_table(),
+        target_tables(), polybench_table(), polybench_sizes_tables(), polybench_float_table(),
+        compile_growth_table(), halide_table(), schedule_table(), sac_table(), window_table(), sac_lanes_table(),
+        *peer_tables(), irregular_table(), exit_table(), float_operator_table(), float_function_table(),
+        vector_float_table(), board_table(), image_table(),
     ])
 
 
