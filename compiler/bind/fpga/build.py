@@ -74,7 +74,7 @@ class Storage:
 class BuiltPipeline:
     """The pipeline and what is claimed about it, for the proof: where the values of statements are.
 
-    `storage`: by statement.
+    `storage`: by statement. `diagonal`: reads of several sources tell these apart along diagonals.
     """
 
     schedule: Schedule
@@ -83,6 +83,7 @@ class BuiltPipeline:
     buffers: list[UnifiedBuffer]
     results: dict[str, Claim]
     storage: dict[str, Storage]
+    diagonal: bool = False
 
 
 def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
@@ -142,7 +143,7 @@ class _Assembly:
                          for number, memory in enumerate(self.schedule.staged.program.memories))
         spec = PipelineSpec(name, tuple(self.cells), tables, tuple(self._labels()), memories)
         results = {s: Claim(self.place[node], self.times[node]) for s, node in self.net.results.items()}
-        return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage)
+        return BuiltPipeline(self.schedule, self.events, spec, self.buffers, results, storage, self._diagonal)
 
     def _forwarded(self, memory: int) -> int:
         """How many cycles on loads from a memory see stores."""
@@ -200,6 +201,10 @@ class _Assembly:
         return tuple(Tap(self.place[use.node]) if self.net.is_constant(use) else self.chains.taps[number, place]
                      for place, use in enumerate(self.net.nodes[number].uses))
 
+    @property
+    def _diagonal(self) -> bool:
+        return any(node.selection is not None and node.selection.diagonal for node in self.net.nodes)
+
     def _merges(self) -> None:
         """The merges, whose sources may come later than they do."""
         for number, node in enumerate(self.net.nodes):
@@ -208,9 +213,9 @@ class _Assembly:
 
     def _merge_cell(self, number: int, node: Node) -> MergeCell:
         assert node.selection is not None
-        values, size, cut = node.selection
         first, second = self._taps(number)
-        return MergeCell((first, second), node.word, self._events_walk(number, node, values, size), cut)
+        walk = self._events_walk(number, node, node.selection.values, node.selection.size)
+        return MergeCell((first, second), node.word, walk, node.selection.cut)
 
     def _walk(self, number: int, node: Node) -> Walk:
         """The cycles of a node's statement; addresses are the values of the iterator of a counter."""

@@ -233,7 +233,7 @@ class PipelineSpace:
                 break  # reads cannot be everywhere: why the first way fails is what counts
             found = yield from self._selected(trial, min(known, _cycles(best) if best else NEVER))
             if not isinstance(found, Infeasible):
-                best = found
+                best = min(best or found, found, key=_cycles)
             elif found.because(FpgaError):
                 failure = failure or found
             elif not found.because(TooLateError):
@@ -243,12 +243,18 @@ class PipelineSpace:
         return best or failure or found
 
     def _selected(self, choice: Candidate, known: int) -> _Designs:
-        """With merges of several sources, or with selects where counters cannot tell the sources apart."""
+        """With merges of several sources; with selects where counters cannot tell the sources apart, or if that ends
+        earlier where they do along diagonals."""
         found = yield from self._least_interval(choice, known)
-        if not isinstance(found, Infeasible) or not found.because(ManySources):
+        if isinstance(found, Infeasible):
+            if not found.because(ManySources):
+                return found
+            other = yield from self._least_interval(replace(choice, selected=True), known)
+            return found if isinstance(other, Infeasible) else other
+        if not found.built.diagonal:
             return found
-        other = yield from self._least_interval(replace(choice, selected=True), known)
-        return found if isinstance(other, Infeasible) else other
+        other = yield from self._least_interval(replace(choice, selected=True), min(known, _cycles(found)))
+        return found if isinstance(other, Infeasible) else min(found, other, key=_cycles)
 
     def _least_interval(self, choice: Candidate, known: int) -> _Designs:
         """At the smallest initiation interval that recurrences allow if outer loops idle, and at larger ones as long as

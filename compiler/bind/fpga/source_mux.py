@@ -17,6 +17,7 @@ import numpy as np
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.port_nests import LoopSum, loop_sum
 from compiler.bind.fpga.address_generator_fit import fit_levels
+from compiler.bind.fpga.half_spaces import ANY, Cut, Cuts, cut_sources
 from compiler.bind.fpga.instance_trace import Events, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 
@@ -24,9 +25,6 @@ __all__ = ["Decision", "Leaf", "Selection", "decide"]
 
 _MOST_BOXES = 16
 """Most boxes that decisions by iterators may lead to."""
-
-_ANY = -1
-"""In place of the source of what a closed guard leaves open."""
 
 _MOST_ORDERED = 4
 """Most sources whose numbering is searched for."""
@@ -40,11 +38,13 @@ class Leaf(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Instances of the reader with a value below `cut`, of 0 to `size` - 1, against the others."""
+    """Instances of the reader with a value below `cut`, of 0 to `size` - 1, against the others. `diagonal`: values may
+    be of more than one iterator, as boxes do not tell the sources apart."""
 
     values: LoopSum | np.ndarray
     size: int
     cut: int
+    diagonal: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
     cells = _cells(events, sources)
     box = tuple(slice(0, size) for size in cells.taken.shape)
     tree = _Boxes(events, sources, cells, events.trips(sink)).tree(box)
-    return tree if isinstance(tree, Decision) else _numbered(events, sources, cells)
+    found = tree if isinstance(tree, Decision) else _numbered(events, sources, cells)
+    return _halved(events, sources) if found is None else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ def _cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
         change = (np.diff(members, axis=1) != 0).any(axis=0)
         starts.append(np.concatenate([[0], np.flatnonzero(change) + 1, [count]]))
         kept.append(members[:, starts[-1][:-1]])
-    taken = np.full([len(s) - 1 for s in starts], _ANY)
+    taken = np.full([len(s) - 1 for s in starts], ANY)
     for row, (number, _) in enumerate(nests):
         taken[np.ix_(*[members[row] for members in kept])] = number
     return _Cells(taken, tuple(starts))
@@ -101,7 +102,7 @@ def _cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
 def _listed_cells(events: Events, sources: Sequence[Dependence]) -> _Cells:
     """A cell for each instance."""
     trips = events.trips(sources[0].sink)
-    taken = np.full(len(events.times(sources[0].sink)), _ANY)
+    taken = np.full(len(events.times(sources[0].sink)), ANY)
     for number, dependence in enumerate(sources):
         taken[events.reads(dependence).instances] = number
     return _Cells(taken.reshape(trips), tuple(np.arange(count + 1) for count in trips))
@@ -145,7 +146,7 @@ def _continued(taken: np.ndarray) -> np.ndarray:
     for axis in reversed(range(taken.ndim)):
         for way in (slice(None), slice(None, None, -1)):
             lines = np.moveaxis(taken, axis, -1)[..., way]
-            place = np.maximum.accumulate(np.where(lines == _ANY, 0, np.arange(lines.shape[-1])), axis=-1)
+            place = np.maximum.accumulate(np.where(lines == ANY, 0, np.arange(lines.shape[-1])), axis=-1)
             taken = np.moveaxis(np.take_along_axis(lines, place, axis=-1)[..., way], -1, axis)
     return taken
 
@@ -180,6 +181,23 @@ def _numbered(events: Events, sources: Sequence[Dependence], cells: _Cells) -> D
                 last = Decision(Selection(numbers, count, cut), leaves[cut - 1], last)
             return last
     return None
+
+
+def _halved(events: Events, sources: Sequence[Dependence]) -> Decision | None:
+    """Decisions by iterators, their differences and sums."""
+    cuts = cut_sources(_listed_cells(events, sources).taken)
+    found = None if cuts is None else _of_cuts(events, sources, cuts)
+    return found if isinstance(found, Decision) else None
+
+
+def _of_cuts(events: Events, sources: Sequence[Dependence], cuts: Cuts) -> Decision | Leaf:
+    if isinstance(cuts, Cut):
+        below, above = (_of_cuts(events, sources, part) for part in (cuts.below, cuts.above))
+        return Decision(Selection(cuts.numbers, cuts.size, cuts.cut, diagonal=True), below, above)
+    number, where = cuts
+    ends = [np.flatnonzero(where.any(axis=tuple(j for j in range(where.ndim) if j != k))) for k in range(where.ndim)]
+    part = [slice(int(places[0]), int(places[-1]) + 1) for places in ends]
+    return Leaf(sources[number], events.reads(sources[number]).inside(part))
 
 
 def _spread(events: Events, sources: Sequence[Dependence], cells: _Cells,
