@@ -19,6 +19,6 @@ def exit_table() -> str:
     text = ("Loops whose trips depend on data: RTL simulation on Icarus (`python -m benchmarks.exits`). A "
             "step is a comparison of a search, a number that a pass of the sort puts in its place, or a step of a "
             "point. *kmp_steps* is one loop of a comparison per step. In *kmp* and *naive_search* the loop is inside "
-            "another one, and so it is in *mandelbrot*, where points take turns: on dataflow 4 (`interleave=4`), on "
-            "fpga a row. A loop of 4 trips at most, as that of *kmp*, is over before it could be left.")
+            "another one, and so it is in *mandelbrot*, where points are interleaved: on dataflow 4 (`interleave=4`), "
+            "on fpga a row. A loop of 4 trips at most, as that of *kmp*, is over before it could be left.")
     return f"{text}\n\n{table(head, rows)}"
