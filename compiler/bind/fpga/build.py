@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -86,14 +87,15 @@ class BuiltPipeline:
     diagonal: bool = False
 
 
-def build_pipeline(schedule: Schedule, options: Options) -> BuiltPipeline:
-    """Raises `FpgaError` or `DependenceError` naming what does not fit."""
+def build_pipeline(schedule: Schedule, options: Options, split: Collection[tuple[str, int]] = ()) -> BuiltPipeline:
+    """`split`: reads, by statement and number, whose dependences are taken in pieces. Raises `FpgaError` or
+    `DependenceError` naming what does not fit."""
     staged, program = schedule.staged, schedule.staged.program
     for array in program.arrays:
         word_of(array.type, f"array {array.name}")
     buffers = extract_buffers(schedule)
     events = Events(schedule)
-    net = NetBuilder(schedule, events, buffers, options).build()
+    net = NetBuilder(schedule, events, buffers, options, frozenset(split)).build()
     names = [s.name for s in program.statements]
     first = {name: schedule.statements[name].offset for name in names}
     paths = chain_recurrences(net, options.clock_mhz)
@@ -283,7 +285,7 @@ class _Assembly:
         if trace.nest is None:
             instances, words = leaf.reads.idle()
             trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words))
-        return Need((port, 0), trace.later(self.times[port]), None, name)
+        return Need((port, 0), trace.later(self.times[port]), None, name, (node.statement, node.read))
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:
         """The users of ports: taps of the chains behind the ports' memories."""

@@ -12,7 +12,7 @@ from compiler.bind.fpga.errors import ManySources
 from compiler.bind.fpga.expressions import Operators, read_label, word_of
 from compiler.bind.fpga.instance_trace import Events
 from compiler.bind.fpga.options import Options
-from compiler.bind.fpga.source_mux import Decision, Leaf, Selection, decide
+from compiler.bind.fpga.source_mux import Decision, Leaf, Selection, decide, pieces
 from compiler.ir.expr import Const
 from compiler.ir.program import Statement
 from compiler.sched.static.schedule import Schedule
@@ -23,12 +23,13 @@ __all__ = ["NetBuilder"]
 
 @dataclass
 class NetBuilder:
-    """The net of a schedule."""
+    """The net of a schedule. `split`: reads, by statement and number, whose dependences are taken in pieces."""
 
     schedule: Schedule
     events: Events
     buffers: list[UnifiedBuffer]
     options: Options
+    split: frozenset[tuple[str, int]] = frozenset()
 
     def __post_init__(self) -> None:
         self.net, self.program = Net(), self.schedule.staged.program
@@ -38,7 +39,8 @@ class NetBuilder:
         self.outputs = {f.statement: f.array for f in self.schedule.staged.outputs}
         self.sources: dict[tuple[str, int], list[Dependence]] = {}
         for dependence in self.schedule.dependences:
-            self.sources.setdefault((dependence.sink, dependence.read), []).append(dependence)
+            read = dependence.sink, dependence.read
+            self.sources.setdefault(read, []).extend(pieces(dependence) if read in self.split else [dependence])
 
     def build(self) -> Net:
         """All nodes; merges are connected when all others are there."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler.analysis.port_unions import common_shifts, follows, join_ports, steps_of
 from compiler.bind.fpga.buffer_choice import LISTED, smallest_buffer, stored_goals
-from compiler.bind.fpga.errors import FpgaError
+from compiler.bind.fpga.errors import UnevenWalk
 from compiler.bind.fpga.traces import Idle, Part, Trace
 from hw.pipeline.spec import BUFFER_LATENCY, MINIMUM_LINE, BufferCell, Cell, LineCell, Tap, Word
 
@@ -37,12 +37,14 @@ _SHIFTS = 512
 class Need:
     """A use of a node, which wants what `trace` says, in physical cycles. `delay`: cycles from the node's value to the
     use if that is constant; then only the words of the trace count, and there is none if the node's values are not a
-    statement's. `key` says who wants them; `name` is for messages."""
+    statement's. `key` says who wants them; `name` is for messages, and `read` is the statement and number of a read at
+    varying distances."""
 
     key: tuple[int, int]
     trace: Trace | None
     delay: int | None
     name: str
+    read: tuple[str, int] = ("", 0)
 
     @property
     def times(self) -> np.ndarray:
@@ -141,7 +143,7 @@ class DelayAllocator:
     # Reads at varying distances.
 
     def varying(self, sources: Sequence[_Stream], word: Word, needs: Sequence[Need]) -> None:
-        """Serve reads from streams of the same words, `sources`. Raises `FpgaError` naming a read that no address
+        """Serve reads from streams of the same words, `sources`. Raises `UnevenWalk` naming a read that no address
         generator follows."""
         for members in _families(needs):
             while members:
@@ -161,8 +163,8 @@ class DelayAllocator:
                 near = members[:1]
                 stream = self._port(sources, _union([(0, near[0][1])]), word)
             if stream is None:
-                raise FpgaError(f"{near[0][1].name}: it walks what it reads in an order that no counters with short "
-                                "tables follow")
+                raise UnevenWalk(f"{near[0][1].name}: it walks what it reads in an order that no counters with short "
+                                 "tables follow", near[0][1].read)
             for shift, need in near:
                 self.taps[need.key] = Tap(stream.tap.cell, shift - first)
             self._registers(stream.tap.cell, near[-1][0] - first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.sched.static.schedule import InitiationIntervals
 from hw.errors import SluiceError
 
-__all__ = ["FpgaError", "ManySources", "SlowRecurrence"]
+__all__ = ["FpgaError", "ManySources", "SlowRecurrence", "UnevenWalk"]
 
 
 class FpgaError(SluiceError):
@@ -34,3 +34,12 @@ class SlowRecurrence(FpgaError):
         super().__init__(f"{label or name}: its recurrence latency exceeds the distance of its loop-carried "
                          "dependence, at the largest initiation interval, too")
         self.name, self.idling, self.nodes, self.excess = name, idling, nodes, excess
+
+
+class UnevenWalk(FpgaError):
+    """A read, by statement and number, walks the words that it sees in an order that no counter follows; counters may
+    follow those of the pieces of its dependences."""
+
+    def __init__(self, message: str, read: tuple[str, int]):
+        super().__init__(message)
+        self.read = read

@@ -154,7 +154,7 @@ class Events:
     schedule: Schedule
     _times: dict[str, np.ndarray] = field(default_factory=dict)
     _clocks: dict[str, LoopSum] = field(default_factory=dict)
-    _reads: dict[tuple[str, int, str], Reads] = field(default_factory=dict)
+    _reads: dict[Dependence, Reads] = field(default_factory=dict)
 
     def trips(self, name: str) -> tuple[int, ...]:
         """Iterations of each loop of a statement, outermost first."""
@@ -230,9 +230,9 @@ class Events:
 
     def reads(self, dependence: Dependence) -> Reads:
         """Who reads what: all instances of the reader, or some of them where it sees values of several statements."""
-        if dependence.key not in self._reads:
-            self._reads[dependence.key] = self._new_reads(dependence)
-        return self._reads[dependence.key]
+        if dependence not in self._reads:
+            self._reads[dependence] = self._new_reads(dependence)
+        return self._reads[dependence]
 
     def _new_reads(self, dependence: Dependence) -> Reads:
         (lows, trips), (first, shape) = map(self._corner, (dependence.sink, dependence.source))

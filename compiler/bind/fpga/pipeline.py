@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -30,16 +30,17 @@ __all__ = ["Candidate", "pipeline_of"]
 @dataclass(frozen=True)
 class Candidate:
     """One choice. Whether the program's tile loops are `coalesced`; how many elements of a row come and go at a time,
-    in as many `lanes`; `directives` for the order of loops, or for tiles;
-    what `predicated` reads deliver that are switched off; whether reads of several sources become reads of each,
-    `selected` by conditions; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays
-    that are moved once, `in_order` of memory."""
+    in as many `lanes`; `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are
+    switched off; whether reads of several sources become reads of each, `selected` by conditions; reads whose
+    dependences are `split` in pieces; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles;
+    arrays that are moved once, `in_order` of memory."""
 
     coalesced: bool = False
     lanes: int = 1
     directives: str = ""
     predicated: PredicatedReads = BEHIND_GUARDS[0]
     selected: bool = False
+    split: frozenset[tuple[str, int]] = frozenset()
     pace: InitiationIntervals = UNIT_II
     tile_depth: int = 0
     in_order: frozenset[str] = frozenset()
@@ -47,7 +48,7 @@ class Candidate:
     @property
     def prepared(self) -> Self:
         """The partial choice that the prepared program depends on."""
-        return replace(self, pace=UNIT_II, tile_depth=0, in_order=frozenset())
+        return replace(self, split=frozenset(), pace=UNIT_II, tile_depth=0, in_order=frozenset())
 
     def __str__(self) -> str:
         """What is chosen, in words."""
@@ -56,8 +57,13 @@ class Candidate:
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
                  f"loops changed: {self.directives}": bool(self.directives),
                  "last values also of predicated-off instances": not self.predicated.computed,
-                 "reads everywhere": self.predicated.everywhere, "sources selected by conditions": self.selected}
+                 "reads everywhere": self.predicated.everywhere, "sources selected by conditions": self.selected,
+                 f"reads in pieces: {_listed(self.split)}": bool(self.split)}
         return ", ".join([f"initiation interval {self.pace}", *(word for word, used in words.items() if used)])
+
+
+def _listed(reads: Collection[tuple[str, int]]) -> str:
+    return ", ".join(f"{number} of {name}" for name, number in sorted(reads))
 
 
 def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:

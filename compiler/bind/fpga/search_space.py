@@ -23,7 +23,7 @@ from compiler.bind.fpga.candidates import (
 )
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.fpga.early_exit import find_exit, with_exit
-from compiler.bind.fpga.errors import FpgaError, ManySources, SlowRecurrence
+from compiler.bind.fpga.errors import FpgaError, ManySources, SlowRecurrence, UnevenWalk
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.pipeline import Candidate, pipeline_of
 from compiler.bind.fpga.validate import validate
@@ -119,7 +119,7 @@ class Stages:
         return self._kept.once(("system", choice), lambda: self._in_system(choice))
 
     def _in_system(self, choice: Candidate) -> BuiltSystem:
-        built = build_pipeline(self.schedule(choice), self.options)
+        built = build_pipeline(self.schedule(choice), self.options, choice.split)
         return in_system(built, self.live(choice), self.options)
 
     def design(self, choice: Candidate) -> FpgaDesign:
@@ -231,7 +231,7 @@ class PipelineSpace:
                 return parts
             if failure is not None and _needs_boxes(parts.program):
                 break  # reads cannot be everywhere: why the first way fails is what counts
-            found = yield from self._selected(trial, min(known, _cycles(best) if best else NEVER))
+            found = yield from self._in_pieces(trial, min(known, _cycles(best) if best else NEVER))
             if not isinstance(found, Infeasible):
                 best = min(best or found, found, key=_cycles)
             elif found.because(FpgaError):
@@ -241,6 +241,16 @@ class PipelineSpace:
             if parts.elements is None or not has_undefined_reads(parts.elements):
                 break
         return best or failure or found
+
+    def _in_pieces(self, choice: Candidate, known: int) -> _Designs:
+        """With the dependences of a read in pieces where no counter follows it as a whole."""
+        found = yield from self._selected(choice, known)
+        while isinstance(found, Infeasible) and isinstance(found.cause, UnevenWalk):
+            if found.cause.read in choice.split:
+                break
+            choice = replace(choice, split=choice.split | {found.cause.read})
+            found = yield from self._selected(choice, known)
+        return found
 
     def _selected(self, choice: Candidate, known: int) -> _Designs:
         """With merges of several sources; with selects where counters cannot tell the sources apart, or if that ends

@@ -8,10 +8,11 @@ take turns, the sources are numbered, and every decision asks whether the number
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import NamedTuple
 
+import islpy as isl
 import numpy as np
 
 from compiler.analysis.dependences import Dependence
@@ -21,7 +22,7 @@ from compiler.bind.fpga.half_spaces import ANY, Cut, Cuts, cut_sources
 from compiler.bind.fpga.instance_trace import Events, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 
-__all__ = ["Decision", "Leaf", "Selection", "decide"]
+__all__ = ["Decision", "Leaf", "Selection", "decide", "pieces"]
 
 _MOST_BOXES = 16
 """Most boxes that decisions by iterators may lead to."""
@@ -54,6 +55,12 @@ class Decision:
     selection: Selection
     below: Decision | Leaf
     above: Decision | Leaf
+
+
+def pieces(dependence: Dependence) -> list[Dependence]:
+    """The dependence in disjoint parts, in each of which the word that a read sees is affine in its iterators."""
+    parts = dependence.relation.coalesce().make_disjoint().get_basic_maps()
+    return [replace(dependence, relation=isl.Map.from_basic_map(part)) for part in parts]
 
 
 def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
