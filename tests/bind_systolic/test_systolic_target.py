@@ -62,7 +62,8 @@ OPTIONS = [
     ({"bus_bits": 48}, "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     ({"double_buffering": 1}, "option double_buffering is 1, which is not of type bool"),
     ({"speed": 1}, "target systolic has no option 'speed'; there are: memory_latency, memory_bursts, space, array, "
-                   "time, order, simd, pack, double_buffering, bus_bits, technology, latency, check"),
+                   "time, order, simd, pack, double_buffering, bus_bits, technology, latency, reassociate, "
+                   "partial_sums, check"),
 ]
 
 

@@ -41,7 +41,7 @@ class _Writer:
         start = [f"{variable} = {self._draw.randint(-3, 20)}" for variable in "abn"]
         return (f"void {name}(const unsigned char x[{SIZE}], const int h[{SIZE}], int y[{SIZE}], int r[3])\n{{\n"
                 f"    int {', '.join(start)};\n#pragma scop\nr[2] = 0;\n{before}{self._nest()}\n"
-                f"r[0] = a; r[1] = {self._value(2)};\n{after}#pragma endscop\n}}\n")
+                f"r[0] = a; r[1] = {_Writer(self._draw)._value(2)};\n{after}#pragma endscop\n}}\n")
 
     def _nest(self) -> str:
         """The loop inside those around it, with what each of their iterations does before and after it."""
