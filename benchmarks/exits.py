@@ -98,7 +98,7 @@ PROGRAMS: Mapping[str, _Case] = {
         _comparisons),
     "naive_search": _Case("naive_search", {"N": 32, "P": 16}, {"random": {
         **_LONG, "text": _TEXTS["random"][:48].astype(np.int8)}}, _comparisons_from_each_place),
-    "mandelbrot": _Case("mandelbrot", _POINTS, {"whole set": {}}, lambda _: _point_steps(16, 16, 64),
+    "mandelbrot": _Case("mandelbrot", _POINTS, {"whole set": {}}, lambda _: _point_steps(*_POINTS.values()),
                         {"dataflow": {"interleave": 4}}),
     "merge_sort": _Case("merge_sort", {"N": 5, "PASSES": 3},
                         {"random": {"x_in": np.array([7, -2, 9, 0, 3], np.int32)}}, lambda _: 5 * 3),

@@ -13,19 +13,15 @@ with the program that the design states, and the measured cycles stand beside th
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import compiler
-from benchmarks.results import RESULTS, write_results
+from benchmarks.command import Measurement, reports_errors
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.cli.input_files import random_inputs
@@ -37,8 +33,8 @@ from hw.errors import SluiceError
 __all__ = ["CASES", "Case", "main", "measure"]
 
 _APPS = Path(__file__).parents[1] / "apps" / "systolic"
-_RESULT = RESULTS / "systolic_floats.json"
 _SMALL_BUS_BITS = 256
+
 
 @dataclass(frozen=True)
 class Case:
@@ -81,6 +77,9 @@ CASES: dict[str, Case] = {
         "ttmc", Shape(("i", "j"), (16, 8), "m", 8), {"I": 128, "J": 128, "K": 128, "L": 128, "M": 128},
         Shape(("i", "j"), (2, 2), "m", 2), {"I": 4, "J": 4, "K": 8, "L": 4, "M": 16}, 0.995),
 }
+
+
+MEASUREMENT = Measurement("systolic_floats", "cases", "case", CASES)
 
 
 def _designed(case: Case, shape: Shape, sizes: Mapping[str, int], bus_bits: int, time_: str | None = None, *,
@@ -126,27 +125,13 @@ def _simulated(case: Case, simulator: str) -> dict[str, Any]:
             "share": round(_ideal(design) / run.cycles, 4)}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.systolic_floats", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(CASES)} (default: all)")
+@reports_errors
+def main() -> None:
+    """Measure the cases that are asked for and write the results."""
+    parser = MEASUREMENT.parser(__doc__)
     parser.add_argument("--simulator", choices=("verilator", "icarus", "none"), default="icarus")
-    parser.add_argument("-o", "--output", type=Path, default=_RESULT, metavar="FILE")
-    options = parser.parse_args(arguments)
-    console = Console(stderr=True)
-    results = json.loads(options.output.read_text()) if options.output.exists() else {"cases": {}}
-    try:
-        for name in options.names or CASES:
-            if name not in CASES:
-                raise SluiceError(f"there is no case '{name}'; there are: {', '.join(CASES)}")
-            results["cases"][name] = measure(CASES[name], options.simulator)
-            console.print(name, results["cases"][name])
-            write_results(options.output, results)
-    except SluiceError as error:
-        console.print(f"error: {error}", style="red")
-        return 1
-    return 0
+    options = MEASUREMENT.parse(parser)
+    MEASUREMENT.run(options, lambda name: measure(CASES[name], options.simulator), {})
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Cat, Const, Mux, Value
 
-__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "FLOAT_FUNCTIONS", "OPERATIONS", "SQUARE_ROOT", "Datapath",
-           "Kind", "Operation", "operation"]
+__all__ = ["CHANGE_OF_SIGN", "DIVISIONS", "EVERY_OPERATION", "FLOAT_FUNCTIONS", "MULTIPLICATIONS", "OPERATIONS",
+           "SQUARE_ROOT", "Datapath", "Kind", "Operation", "operation"]
 
 
 class Kind(Enum):
@@ -169,6 +169,9 @@ _ENTRIES = (
 
 OPERATIONS: dict[str, Operation] = {entry.name: entry for entry in _ENTRIES}
 
+
+MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
+"""Those that take multipliers."""
 
 _DIVISION_ENTRIES = (
     Operation("div", 24, (W, W), W, lambda w, a, b: _quotient(a, b), lambda d: _build_division(d)[0]),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_targets import gcc_results
+from inner_exits import GCD_CASES, GCD_OF_ALL
 from irregular_programs import program_of
 
 import compiler
@@ -78,28 +79,10 @@ def test_a_loop_ends_when_nothing_changes_any_more(text: str, cases: list[tuple[
     assert design.least_cycles == ticks[0] < ticks[1] < ticks[2] <= design.predicted_cycles
 
 
-GCD_OF_ALL = """void f(const int x[4], int y[4]) {
-    int a, b;
-#pragma scop
-    b = x[0];
-    for (int i = 0; i < 4; i++) {
-        a = x[i];
-#pragma sluice max_trips(20)
-        while (a != b) {
-            if (a > b) a -= b;
-            else b -= a;
-        }
-        y[i] = b;
-    }
-#pragma endscop
-}"""
-"""Every loop begins with what the one before it has left."""
-
-
 def test_a_loop_inside_another_ends_early_each_time(simulator: str) -> None:
     design = compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="dataflow")
     assert isinstance(design, DataflowDesign)
-    cases = [np.array(x, np.int32) for x in ((5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21))]
+    cases = [np.array(x, np.int32) for x in GCD_CASES]
     for x in cases:
         found = gcc_results(GCD_OF_ALL, "f", {"x": x, "y": np.zeros(4, np.int32)})
         np.testing.assert_array_equal(found["y"], interpret(design.program, {"x": x})["y"])

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 from c_targets import gcc_results
+from inner_exits import GCD_CASES, GCD_OF_ALL
 from irregular_programs import design_of, program_of
 from random_exits import exit_data, exit_function
 
@@ -68,30 +69,12 @@ def test_more_iterations_than_were_said_are_still_an_error(simulator: str) -> No
         countdown().simulate({"x": np.array([62], np.int32)}, simulator)
 
 
-GCD_OF_ALL = """void f(const int x[4], int y[4]) {
-    int a, b;
-#pragma scop
-    b = x[0];
-    for (int i = 0; i < 4; i++) {
-        a = x[i];
-#pragma sluice max_trips(20)
-        while (a != b) {
-            if (a > b) a -= b;
-            else b -= a;
-        }
-        y[i] = b;
-    }
-#pragma endscop
-}"""
-"""Every loop begins with what the one before it has left."""
-
-
 @cache
 def inner() -> FpgaDesign:
     return compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="fpga")
 
 
-@pytest.mark.parametrize("x", [(5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)])
+@pytest.mark.parametrize("x", GCD_CASES)
 def test_a_loop_inside_another_ends_early_each_time(x: tuple[int, ...], simulator: str) -> None:
     inputs, design = {"x": np.array(x, np.int32)}, inner()
     wanted = gcc_results(GCD_OF_ALL, "f", {**inputs, "y": np.zeros(4, np.int32)})["y"]

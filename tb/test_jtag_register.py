@@ -54,7 +54,9 @@ def test_bytes_come_back(simulator: str, tmp_path: Path) -> None:
             sent, come = sent + content[:answer.taken], come + answer.content
             refused += len(content) - answer.taken
         for _ in range(40):
-            come += decode_scan(tap.scan(encode_scan(b"", 16))).content  # type: ignore[union-attr]
+            answer = decode_scan(tap.scan(encode_scan(b"", 16)))
+            assert answer is not None
+            come += answer.content
         assert come == sent and refused > 50 and len(sent) > 200
 
         for _ in range(40):  # scans of any bits

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-__all__ = ["box_around", "box_of"]
+__all__ = ["box_around", "box_of", "extents"]
 
 _SET = isl.dim_type.set
 
@@ -23,3 +23,9 @@ def box_around(points: isl.Set) -> isl.Set:
     """The least box with all points of a bounded, non-empty set."""
     return box_of(points.get_space(), [(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python())
                                        for k in range(points.dim(_SET))])
+
+
+def extents(points: isl.Set) -> list[int]:
+    """Values of every coordinate in the least box with all points of a bounded, non-empty set."""
+    return [points.dim_max_val(k).to_python() - points.dim_min_val(k).to_python() + 1
+            for k in range(points.dim(_SET))]

@@ -17,6 +17,7 @@ from math import prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.boxes import extents
 from compiler.analysis.polynomial import Polynomial
 
 __all__ = ["Term", "Terms", "UncountedError", "affine_values", "basic_sets", "box_volume", "count", "greatest",
@@ -153,8 +154,7 @@ def box_volume(points: isl.Set) -> int:
     """Points of the box around a bounded set: what looking at each takes."""
     if points.is_empty():
         return 0
-    return prod(points.dim_max_val(k).to_python() - points.dim_min_val(k).to_python() + 1
-                for k in range(points.dim(isl.dim_type.set)))
+    return prod(extents(points))
 
 
 def lex_count(points: isl.Set, leading: int | None = None) -> tuple[list[Term], int]:

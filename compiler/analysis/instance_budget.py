@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import islpy as isl
 
+from compiler.analysis.boxes import extents
 from compiler.analysis.counting import UncountedError, box_volume, count
 from compiler.ir.limits import PROGRAM_LIMITS
-from compiler.ir.program import Program, Statement
+from compiler.ir.program import Program
 from hw.errors import SluiceError
 
 __all__ = ["box_volume", "count_instances", "require_few", "require_shallow"]
@@ -46,13 +47,7 @@ def require_shallow(program: Program, target: str, most_loops: int, error: type[
     """Raise `error` for the first statement of `program` in more than `most_loops` loops (of more than one
     iteration)."""
     for statement in program.statements:
-        loops = sum(count > 1 for count in _trips(statement))
+        loops = sum(count > 1 for count in extents(statement.domain))
         if loops > most_loops:
             raise error(f"{statement}: it is in {loops} nested loops; target {target} takes up to {most_loops}: write "
                         "neighbouring loops as one")
-
-
-def _trips(statement: Statement) -> list[int]:
-    """Values of each iterator, in the box around the instances."""
-    return [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
-            for k in range(len(statement.iterators))]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any
 
+from compiler.analysis.boxes import extents
 from compiler.ir.program import Program
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.loops import reorder
@@ -114,9 +115,5 @@ def _descendants(program: Program, copies: Copies) -> list[str]:
 
 
 def _extent(program: Program, iterator: str, names: Collection[str]) -> int:
-    extents = []
-    for name in names:
-        statement = program.statement(name)
-        k = statement.iterators.index(iterator)
-        extents.append(statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1)
-    return max(extents)
+    statements = map(program.statement, names)
+    return max(extents(s.domain)[s.iterators.index(iterator)] for s in statements)

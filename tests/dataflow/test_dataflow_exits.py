@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from c_targets import MODELS, require_gcc_results
+from inner_exits import GCD_CASES, GCD_OF_ALL
 from random_data import function_data
 
 import compiler
@@ -88,27 +89,9 @@ def test_a_loop_that_makes_all_iterations_says_why(body: str, parameters: str, a
     assert re.search(wanted, design.choices["early exit"])
 
 
-GCD_OF_ALL = """void f(const int x[4], int y[4]) {
-    int a, b;
-#pragma scop
-    b = x[0];
-    for (int i = 0; i < 4; i++) {
-        a = x[i];
-#pragma sluice max_trips(20)
-        while (a != b) {
-            if (a > b) a -= b;
-            else b -= a;
-        }
-        y[i] = b;
-    }
-#pragma endscop
-}"""
-"""Every loop begins with what the one before it has left."""
-
-
 def test_a_loop_inside_another_ends_early_each_time() -> None:
     design = compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="dataflow")
-    first, some, late = ({"x": np.array(x, np.int32)} for x in ((5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)))
+    first, some, late = ({"x": np.array(x, np.int32)} for x in GCD_CASES)
     assert design.cycles_for(first) == design.least_cycles < design.cycles_for(some) < design.cycles_for(late)
     assert design.cycles_for(late) < design.predicted_cycles
     assert re.fullmatch(r"the loop of statement '\w+' \(f.c:8\), \d+ iterations after its value is zero, 4 times",

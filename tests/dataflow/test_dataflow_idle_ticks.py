@@ -41,7 +41,7 @@ def test_the_clock_idles_as_the_model_counts(name: str, seed: int) -> None:
     times = [isl.Map(text) for text in TIMES[name]]
     idle = drawn_idle(seed)
     clock = tick_clock(times)
-    later, added = clock.put_off(idle)
+    later, added = clock.put_off(idle), clock.added(idle)
     counted = [time.add_dims(isl.dim_type.out, 1).fix_val(isl.dim_type.out, 3, isl.Val(0)) for time in times]
     idling = idling_clock(counted, idle)
     assert idling.ticks == clock.ticks + added

@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from inner_exits import GCD_CASES, GCD_OF_ALL
 from irregular_programs import case_of, design_of
 from pipeline_emulator import count_cycles, run_design
 from random_exits import exit_data, exit_function
@@ -72,30 +73,12 @@ def test_a_search_takes_its_steps() -> None:
     assert count_cycles(design, inputs) == design.cycles_for(inputs) < design.predicted_cycles
 
 
-GCD_OF_ALL = """void f(const int x[4], int y[4]) {
-    int a, b;
-#pragma scop
-    b = x[0];
-    for (int i = 0; i < 4; i++) {
-        a = x[i];
-#pragma sluice max_trips(20)
-        while (a != b) {
-            if (a > b) a -= b;
-            else b -= a;
-        }
-        y[i] = b;
-    }
-#pragma endscop
-}"""
-"""Every loop begins with what the one before it has left."""
-
-
 @pytest.fixture(scope="module")
 def inner():
     return compiler.compile(parse_scop(GCD_OF_ALL, "f.c"), target="fpga")
 
 
-@pytest.mark.parametrize("x", [(5, 5, 5, 5), (9, 6, 40, 3), (21, 1, 21, 21)])
+@pytest.mark.parametrize("x", GCD_CASES)
 def test_a_loop_inside_another_ends_early_each_time(inner, x: tuple[int, ...]) -> None:
     inputs = {"x": np.array(x, np.int32)}
     np.testing.assert_array_equal(run_design(inner, inputs)["y"], interpret(inner.program, inputs)["y"])

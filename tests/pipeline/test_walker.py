@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -44,9 +45,9 @@ def by_loops(walk: Walk) -> list[tuple[int, int]]:
             return found
 
 
-def jumping(walk: Walk, cycle: int, target: int) -> list[tuple[int, int]]:
-    """Events in hardware of a run in which `cycle` counts as `target`."""
-    dut = Walker(walk, target)
+def simulated(dut: Walker, end: int, jumps: Mapping[int, int], skips: bool = False) -> list[tuple[int, int]]:
+    """Events in hardware of a run to cycle `end`, in which cycles count as later ones; with `skips` the walker is told
+    how many are left out."""
     events: list[tuple[int, int]] = []
 
     async def bench(ctx):
@@ -55,12 +56,15 @@ def jumping(walk: Walk, cycle: int, target: int) -> list[tuple[int, int]]:
         ctx.set(dut.start, 0)
         ctx.set(dut.en, 1)
         logical = 0
-        while logical < by_loops(walk)[-1][0] + 4:
-            ctx.set(dut.jump, logical == cycle)
+        while logical < end:
+            counted = jumps.get(logical, logical)
+            ctx.set(dut.jump, logical in jumps)
+            if skips:
+                ctx.set(dut.skipped, counted - logical)
             if ctx.get(dut.fire):
                 events.append((logical, ctx.get(dut.address)))
             await ctx.tick()
-            logical = (target if logical == cycle else logical) + 1
+            logical = counted + 1
         assert not ctx.get(dut.left)
 
     simulator = Simulator(dut)
@@ -68,6 +72,11 @@ def jumping(walk: Walk, cycle: int, target: int) -> list[tuple[int, int]]:
     simulator.add_testbench(bench)
     simulator.run()
     return events
+
+
+def jumping(walk: Walk, cycle: int, target: int) -> list[tuple[int, int]]:
+    """Events in hardware of a run in which `cycle` counts as `target`."""
+    return simulated(Walker(walk, target), by_loops(walk)[-1][0] + 4, {cycle: target})
 
 
 def by_hardware(walk: Walk, runs: int = 1) -> list[list[tuple[int, int]]]:
@@ -140,29 +149,7 @@ def in_nest(walk: Walk, period: int, around: Around, target: int, jumps: dict[in
     `target` is in."""
     nested, skipped = nested_walk(walk, period, around), max(to - cycle for cycle, to in jumps.items())
     dut = Walker(walk, target, nested, 0 if nested else skipped)
-    events: list[tuple[int, int]] = []
-
-    async def bench(ctx):
-        ctx.set(dut.start, 1)
-        await ctx.tick()
-        ctx.set(dut.start, 0)
-        ctx.set(dut.en, 1)
-        logical = 0
-        while logical < walk.last + 4:
-            ctx.set(dut.jump, logical in jumps)
-            if not nested:
-                ctx.set(dut.skipped, jumps.get(logical, logical) - logical)
-            if ctx.get(dut.fire):
-                events.append((logical, ctx.get(dut.address)))
-            await ctx.tick()
-            logical = jumps.get(logical, logical) + 1
-        assert not ctx.get(dut.left)
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return events
+    return simulated(dut, walk.last + 4, jumps, skips=not nested)
 
 
 AROUND = ((3, 40), (2, 150))

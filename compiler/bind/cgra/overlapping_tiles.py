@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
 
-import islpy as isl
-
+from compiler.analysis.boxes import extents
 from compiler.ir.program import Program
 
 __all__ = ["Tiles", "first_tiles"]
@@ -50,20 +49,15 @@ class Tiles:
 def first_tiles(program: Program, most: int) -> Iterator[Tiles]:
     """Tiles of up to `most` elements, those first that have the least around them; none for programs whose outputs are
     written by statements of different loops."""
-    loops = [tuple(zip(s.iterators, _extents(s.domain), strict=True))[-2:] for s in program.statements
+    loops = [tuple(zip(s.iterators, extents(s.domain), strict=True))[-2:] for s in program.statements
              if program.array(s.write.array).role == "output"]
     if not loops or any(loop != loops[0] for loop in loops) or not loops[0]:
         return
-    iterators, extents = zip(*loops[0], strict=True)
+    iterators, sizes = zip(*loops[0], strict=True)
     square = 1 << (isqrt(most) - 1).bit_length()
-    for columns in dict.fromkeys(min(width, extents[-1]) for width in (square, square // 2)):
-        if len(extents) == 1:
-            yield Tiles(iterators, extents, min(extents[0], most), 1)
+    for columns in dict.fromkeys(min(width, sizes[-1]) for width in (square, square // 2)):
+        if len(sizes) == 1:
+            yield Tiles(iterators, sizes, min(sizes[0], most), 1)
             return
-        rows = min(extents[0], most // columns)
-        yield Tiles(iterators, extents, -(-extents[0] // -(-extents[0] // rows)), columns)
-
-
-def _extents(domain: isl.Set) -> list[int]:
-    return [domain.dim_max_val(k).to_python() - domain.dim_min_val(k).to_python() + 1
-            for k in range(domain.dim(isl.dim_type.set))]
+        rows = min(sizes[0], most // columns)
+        yield Tiles(iterators, sizes, -(-sizes[0] // -(-sizes[0] // rows)), columns)

@@ -79,27 +79,27 @@ class Stages:
     @cached_property
     def coalesced(self) -> Program:
         """The program without its tile loops; as it is if it has none, or if the options say which there are."""
-        given = self.options.transform or self.options.passes or self.options.tile_depth is not None
-        return self.program if given or not self.options.searches_orders else coalesce_tile_loops(self.program)
+        return coalesce_tile_loops(self.program) if self.may_tile else self.program
 
     @cached_property
     def distributed(self) -> Program:
         """The program without its tile loops, and with loops of their own for the steps of recurrences within an
         iteration; the same if it has none, or if the options say which loops there are."""
-        given = self.options.transform or self.options.passes or not self.options.searches_orders
-        return self.coalesced if given else distribute_recurrences(self.coalesced)
+        return distribute_recurrences(self.coalesced) if self._may_reorder else self.coalesced
 
     @cached_property
     def right_looking(self) -> str:
         """Directives for right-looking order; empty if nothing changes, or if the options say which loops there are."""
-        given = self.options.transform or self.options.passes or not self.options.searches_orders
-        return "" if given else right_looking_script(self.coalesced)
+        return right_looking_script(self.coalesced) if self._may_reorder else ""
 
     @property
     def may_tile(self) -> bool:
         """Whether the compiler may cut outputs into tiles: the options say nothing of loops."""
-        given = self.options.transform or self.options.passes or self.options.tile_depth is not None
-        return not given and self.options.searches_orders
+        return self._may_reorder and self.options.tile_depth is None
+
+    @property
+    def _may_reorder(self) -> bool:
+        return self.options.searches_orders and not (self.options.transform or self.options.passes)
 
     def directed(self, choice: Candidate) -> Program:
         """The program after its directives."""

@@ -30,6 +30,7 @@ from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.sched.process_network import derive, draw_network, print_network
 from hw.drivers.interface import HostInterface
 from hw.main_memory import MainMemory
+from hw.ops import MULTIPLICATIONS
 
 __all__ = ["DataflowDesign"]
 
@@ -121,7 +122,7 @@ class DataflowDesign(StreamDesign):
         kernel = self.plan.kernel
         operators = [o.op for node in kernel.nodes for o in node.operators]
         passive = ("read", "const", "index", "cast", "table", "pass", "load", "store")
-        multipliers = sum(op in ("mul", "mul_mid", "mul_high", "mad") for op in operators)
+        multipliers = sum(op in MULTIPLICATIONS for op in operators)
         kinds = {f"{kind} channels": sum(c.kind == kind and c.depth > 0 for c in kernel.channels)
                  for kind in ("delay", "register", "fifo", "reorder", "line")}
         memories = {"memories": len(kernel.memories)} if kernel.memories else {}

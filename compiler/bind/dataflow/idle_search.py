@@ -56,7 +56,7 @@ def choose_idle(network: ProcessNetwork, clock: TickClock, pipelines: Mapping[st
     whole: Box = tuple((counter.minimum, counter.maximum) for counter in clock.counters)
     boxes = tuple(dict.fromkeys((whole, *_firing_boxes(network, carried))))[:_MOST_BOXES]
     found = [search.idle(chosen, most) for chosen in dict.fromkeys((boxes[:1], boxes))]
-    return [idle for idle in found if idle is not None and clock.put_off(idle, network.sizes)[1] < most]
+    return [idle for idle in found if idle is not None and clock.added(idle, network.sizes) < most]
 
 
 def _firing_boxes(network: ProcessNetwork, carried: Sequence[Carried]) -> list[Box]:

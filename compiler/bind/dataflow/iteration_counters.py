@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -81,7 +81,7 @@ class TickClock:
     def idle_ticks(self, idle: Idle) -> int:
         """How many ticks `idle`, which is everywhere, adds in all."""
         if self.ticks <= _FEW_TICKS:
-            return self.put_off((idle,))[1]
+            return self.added((idle,))
         runs = self.box.project_out(isl.dim_type.set, idle.level, self.box.dim(isl.dim_type.set) - idle.level)
         if not idle.least:
             return idle.ticks * count_instances(runs.coalesce())
@@ -91,21 +91,37 @@ class TickClock:
         added = isl.Map.from_range(short).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, idle.level)
         return count_instances(added.apply_range(rest).wrap().flatten().coalesce())
 
-    def put_off(self, idle: Sequence[Idle], sizes: int = 0) -> tuple[np.ndarray, int]:
-        """Ticks that each tick comes later with all of `idle` (int64 of shape [ticks]), and how many are added, but for
-        those after everything, which are left out. The first `sizes` counters have one value in a run of the kernel."""
-        later, total = np.zeros(self.ticks, np.int64), 0
-        ends = self.runs(sizes).last
+    def added(self, idle: Sequence[Idle], sizes: int = 0) -> int:
+        """How many ticks all of `idle` add, but for those after everything, which are left out. The first `sizes`
+        counters have one value in a run of the kernel. Every tick is looked at, if there are idle ones."""
+        return sum(int(added.sum()) for _, added in self._behind_runs(idle, sizes))
+
+    def put_off(self, idle: Sequence[Idle]) -> np.ndarray:
+        """Ticks that each tick comes later with all of `idle`: int64 of shape [ticks]."""
+        later = np.zeros(self.ticks, np.int64)
+        for runs, added in self._behind_runs(idle, 0):
+            later += (np.cumsum(added) - added)[runs.numbers]
+        return later
+
+    def _behind_runs(self, idle: Sequence[Idle], sizes: int) -> Iterator[tuple[Runs, np.ndarray]]:
+        """Runs of each level of `idle`, and the ticks that are added behind each."""
         for level in {each.level for each in idle}:
             runs = self.runs(level)
             added = runs.idle_ticks([each for each in idle if each.level == level])
-            added[np.isin(runs.last, ends)] = 0
-            later += (np.cumsum(added) - added)[runs.numbers]
-            total += int(added.sum())
-        return later, total
+            added[np.isin(runs.last, self.runs(sizes).last)] = 0
+            yield runs, added
 
     def runs(self, level: int) -> Runs:
         """The runs of the counters from number `level` inwards, or single ticks inside the innermost one."""
+        if level not in self._known_runs:
+            self._known_runs[level] = self._new_runs(level)
+        return self._known_runs[level]
+
+    @cached_property
+    def _known_runs(self) -> dict[int, Runs]:
+        return {}
+
+    def _new_runs(self, level: int) -> Runs:
         starts = np.ones(self.ticks, bool)
         starts[1:] = (self._columns[:level, 1:] != self._columns[:level, :-1]).any(axis=0)
         first = np.flatnonzero(starts)

@@ -9,11 +9,10 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.memory_options import MemoryOptions
 from hw.dataflow.floating import FLOAT_LATENCY
 from hw.dma.chunks import BUSES
-from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS
+from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS, MULTIPLICATIONS
 
 __all__ = ["Options"]
 
-_MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
 _REORDERINGS = ("host", "chip")
 _EXITS = ("early", "maximum")
 
@@ -81,7 +80,7 @@ class Options(MemoryOptions):
 
     def ticks(self, op: str, *, floating: bool = False) -> int:
         """Latency of operation `op`; constants, tables and conversions of integers have none of their own."""
-        default = 2 if op in _MULTIPLICATIONS else 0 if op == "pass" else 1
+        default = 2 if op in MULTIPLICATIONS else 0 if op == "pass" else 1
         if floating:
             default = FLOAT_LATENCY[op]
         return (self.latency or {}).get(op, default)

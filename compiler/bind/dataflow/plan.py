@@ -172,8 +172,7 @@ class _Candidate:
     @cached_property
     def ticks(self) -> int:
         """Ticks that it takes, however it is made to fit."""
-        added = self.clock.put_off(self.wanted, self.network.sizes)[1] if self.wanted else 0  # it looks at every tick
-        return self.clock.ticks * self.slow + added
+        return self.clock.ticks * self.slow + self.clock.added(self.wanted, self.network.sizes)
 
 
 def make_plan(program: Program, options: Options, sizes: int = 0) -> Plan:

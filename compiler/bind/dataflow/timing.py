@@ -99,7 +99,7 @@ def later_ticks(network: ProcessNetwork, clock: TickClock, idle: Sequence[Idle],
         numbers = {edge.name: k for k, edge in enumerate(network.edges)}
         padded = tick_clock(network.times.values(), idle=idle[0])
         return lambda items: carry(network, padded, [numbers[item.edge.name] for item in items])
-    later, _ = clock.put_off(idle)
+    later = clock.put_off(idle)
     return lambda items: [_carried(item.edge, item.words.put_off(later)) for item in items
                           if isinstance(item.words, CountedTicks)]
 

@@ -35,14 +35,13 @@ from hw.designs.pipeline import pipeline_parameters
 from hw.designs.register_documents import system_documents
 from hw.drivers.interface import HostInterface, c_identifier
 from hw.main_memory import MainMemory
+from hw.ops import MULTIPLICATIONS
 from hw.pipeline.spec import BufferCell, LineCell, OperatorCell
 from hw.pipeline.system import SYSTEM_MODULE, SystemSpec, emit_pipeline
 from hw.sim.faults import Trial
 from hw.sim.simulate import StallProfile
 
 __all__ = ["FpgaDesign"]
-
-_PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
 
 
 @dataclass
@@ -148,7 +147,7 @@ class FpgaDesign(Design):
         """Operators with registers, delay lines and buffers in memory and their size, streams."""
         cells = self.system.pipeline.cells
         operators = [cell.op for cell in cells if isinstance(cell, OperatorCell) and cell.latency]
-        multipliers = sum(op in _PRODUCTS for op in operators)
+        multipliers = sum(op in MULTIPLICATIONS for op in operators)
         lines = [cell for cell in cells if isinstance(cell, LineCell)]
         buffers = [cell for cell in cells if isinstance(cell, BufferCell)]
         bits = sum(cell.depth * cell.word.width for cell in (*lines, *buffers))

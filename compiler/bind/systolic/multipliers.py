@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from hw.dataflow.spec import Operator
 from hw.float.product import multiplier_count
+from hw.ops import MULTIPLICATIONS
 
-__all__ = ["MULTIPLICATIONS", "multipliers"]
-
-MULTIPLICATIONS = ("mul", "mul_mid", "mul_high", "mad")
-"""Operations that take some."""
+__all__ = ["multipliers"]
 
 
 def multipliers(operator: Operator) -> int:

@@ -18,6 +18,7 @@ from math import prod
 import islpy as isl
 import networkx as nx
 
+from compiler.analysis.boxes import extents
 from compiler.analysis.dependences import Dependence, DependenceError, flow, recurrences
 from compiler.ir.program import Program
 from compiler.passes.directives import TransformError, apply_script
@@ -196,9 +197,8 @@ class _Recurrence:
 
     def _trips(self, program: Program) -> list[int]:
         statement = program.statement(next(iter(self.members)))
-        numbers = [statement.iterators.index(name) for name in self.loops]
-        return [statement.domain.dim_max_val(k).to_python() - statement.domain.dim_min_val(k).to_python() + 1
-                for k in numbers]
+        trips = extents(statement.domain)
+        return [trips[statement.iterators.index(name)] for name in self.loops]
 
     def nest(self, program: Program, cycles: int) -> _Nest | None:
         """The loops that could move inside; None if the recurrence has the time, or there are none."""

@@ -13,7 +13,7 @@ from compiler.bind.dataflow.host import stream_interface
 from compiler.bind.dataflow.stream_design import StreamDesign
 from compiler.bind.design import BufferStorage, Run
 from compiler.bind.page import html_page, html_table
-from compiler.bind.systolic.multipliers import MULTIPLICATIONS, multipliers
+from compiler.bind.systolic.multipliers import multipliers
 from compiler.bind.systolic.recurrence.depths import SizedArray
 from compiler.bind.systolic.recurrence.mapping import space_choices
 from compiler.bind.systolic.recurrence.picture import draw_cells
@@ -21,7 +21,7 @@ from compiler.bind.systolic.recurrence.running import RecurrenceExecutable
 from compiler.ir.program import Program
 from hw.drivers.interface import HostInterface
 from hw.main_memory import DEFAULT_MEMORY, MainMemory
-from hw.ops import DIVISIONS
+from hw.ops import DIVISIONS, MULTIPLICATIONS
 
 __all__ = ["RecurrenceDesign"]
 

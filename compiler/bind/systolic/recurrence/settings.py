@@ -11,7 +11,7 @@ from compiler.ir.program import Statement
 from compiler.ir.types import Int
 from compiler.sched.space_time.errors import SpaceTimeError
 from hw.dataflow.floating import FLOAT_LATENCY
-from hw.ops import DIVISIONS
+from hw.ops import DIVISIONS, MULTIPLICATIONS
 from hw.systolic.recurrence.divider import divider_latency
 
 __all__ = ["Settings"]
@@ -49,7 +49,7 @@ class Settings:
             raise SpaceTimeError(f"{statement} divides integers and floating-point numbers, which take different "
                                  "times; legal is a statement for each")
         cycles = {op: self.operator for op in plain if op != "pass"}
-        cycles |= dict.fromkeys(plain & {"mul", "mul_mid", "mul_high", "mad"}, self.multiplier)
+        cycles |= dict.fromkeys(plain & set(MULTIPLICATIONS), self.multiplier)
         cycles |= dict.fromkeys(plain & set(DIVISIONS), self.interval(statement))
         return Latencies(latency=cycles | {op: self._float(op) for op in floating})
 

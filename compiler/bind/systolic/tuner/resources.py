@@ -21,6 +21,7 @@ from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings, pow
 from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
 from compiler.ir.types import Int
 from hw.dataflow.spec import Operator
+from hw.ops import MULTIPLICATIONS
 from hw.systolic.formats import find_format
 
 __all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resources", "features", "load_model"]
@@ -35,8 +36,6 @@ _LUT_RAM_BITS = 2048
 
 _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 _MULTIPLIER_BITS = 18
-_PRODUCTS = ("mul", "mul_mid", "mul_high", "mad")
-
 FEATURES = ("array", "streams", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits",
             "partial bits", "lut ram bits", "operator bits")
 """What LUTs and flip-flops are linear in: 1; streams from and to memory; counters and strides of all of them; bits of
@@ -86,7 +85,7 @@ def load_model() -> dict[str, dict[str, float]]:
 
 def multipliers(value: Expr) -> int:
     """18 x 18 multipliers of one evaluation of `value`."""
-    return sum(_pieces(node) for node in postorder(value) if isinstance(node, Apply) and node.op in _PRODUCTS)
+    return sum(_pieces(node) for node in postorder(value) if isinstance(node, Apply) and node.op in MULTIPLICATIONS)
 
 
 def _function_multipliers(tilings: Tilings) -> Column:
@@ -208,7 +207,7 @@ def _bits_of(body: Sequence[Operator]) -> int:
     found = 0
     for operator in body:
         constant = any(body[k].op == "const" for k in operator.operands)
-        if operator.op in _FREE or operator.op.startswith(_PRODUCTS) or (operator.op in _SHIFTS and constant):
+        if operator.op in _FREE or operator.op.startswith(MULTIPLICATIONS) or (operator.op in _SHIFTS and constant):
             continue
         widths = [body[k].word.width for k in operator.operands]
         found += max(widths) if operator.op in _COMPARISONS else operator.word.width
