@@ -102,7 +102,7 @@ def test_a_transposition_in_tiles(simulator: str) -> None:
 
 
 def test_a_product_reads_its_columns_from_the_chip(simulator: str) -> None:
-    design, run = ran(load_c("apps/dataflow/matmul.c", N=16), simulator, loops="asked")
+    design, run = ran(load_c("apps/dataflow/matmul.c", N=16), simulator)
     assert run.wall_cycles <= 1.05 * design.lower_bound + 150
     beats = sum(full_beats(array, 64) for array in design.program.inputs)
     assert run.counters["memory read beats"] == beats

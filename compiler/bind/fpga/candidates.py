@@ -37,7 +37,7 @@ __all__ = ["START_UP", "BuiltSystem", "choose", "in_system", "is_close", "is_wor
 _T = TypeVar("_T")
 
 _WASTEFUL = 1.25
-"""Beats of an array against those that hold it from which on it wastes the bus."""
+"""Beats of an array against those that hold it, or of a system against the fewest, from which on it wastes the bus."""
 
 _SLOWER = 1.02
 """A design may take this many times longer than the fastest one, if it takes less memory."""
@@ -66,6 +66,11 @@ class BuiltSystem:
         """Bits of delay lines and buffers."""
         cells = self.system.pipeline.cells
         return sum(cell.depth * cell.word.width for cell in cells if isinstance(cell, LineCell | BufferCell))
+
+    @property
+    def beats(self) -> int:
+        """Beats of all streams over the bus."""
+        return sum(moved_beats(stream, self.system.bus_bits) for stream in (*self.system.inputs, *self.system.outputs))
 
     @property
     def words(self) -> int:
@@ -135,11 +140,14 @@ def is_close(cycles: int, bounds: Bounds) -> bool:
 
 def choose(found: Mapping[_T, BuiltSystem], options: Options) -> _T:
     """The key of the system that ends first from start to done; of those that take about as long the one with the least
-    memory. What takes more memory than the options allow counts only if all do."""
+    memory that moves hardly more than has to be. What takes more memory than the options allow counts only if all do.
+    """
     within = {key: item for key, item in found.items() if item.memory_bits <= options.buffer_bits} or found
     fastest = min(item.cycles for item in within.values())
-    return min((key for key, item in within.items() if item.cycles <= _SLOWER * fastest),
-               key=lambda key: within[key].words)
+    alike = {key: item for key, item in within.items() if item.cycles <= _SLOWER * fastest}
+    fewest = min(item.beats for item in alike.values())
+    return min((key for key, item in alike.items() if item.beats <= _WASTEFUL * fewest),
+               key=lambda key: alike[key].words)
 
 
 def in_system(built: BuiltPipeline, program: Program, options: Options) -> BuiltSystem:
