@@ -15,7 +15,7 @@ import numpy as np
 from compiler.analysis.port_nests import LoopSum
 from compiler.ir.points import evaluate_map
 
-__all__ = ["LoopRegion", "least_in", "loop_region"]
+__all__ = ["LoopRegion", "least_in", "loop_region", "most_in"]
 
 _FAR = 1 << 60
 
@@ -56,6 +56,11 @@ class LoopRegion:
 def least_in(function: LoopSum, region: LoopRegion | None) -> int | None:
     """The smallest value of a function in a region of a box, or on all of it; None if there is none."""
     return function.least if region is None else region.least(function)
+
+
+def most_in(function: LoopSum, region: LoopRegion | None) -> int | None:
+    """The largest value, likewise."""
+    return function.most if region is None else region.most(function)
 
 
 def _least_between(values: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:

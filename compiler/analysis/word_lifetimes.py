@@ -7,12 +7,14 @@ digit. Where an axis is even, of two words that differ only there the one that w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
 
-__all__ = ["MOST_WORDS", "born_until", "most_waiting"]
+from compiler.analysis.port_nests import LoopSum, constant_sum, table_sum
+
+__all__ = ["MOST_WORDS", "born_at_most", "born_until", "most_waiting"]
 
 MOST_WORDS = 1 << 22
 """Words that are compared one by one, after those that others speak for."""
@@ -33,6 +35,36 @@ def born_until(births: Sequence[np.ndarray], cycles: np.ndarray) -> np.ndarray:
         found += np.where(there, place * weight, 0)
         left = left - axis[np.maximum(place, 0)]
     return found + there
+
+
+def born_at_most(births: Sequence[np.ndarray], cycles: LoopSum) -> LoopSum:
+    """A sum over the same loops that is nowhere below the number of words born up to `cycles`, counted from the first
+    birth, where these are not before it. It is that number, or what births would be if they went on, where whole steps
+    of the axes are those of loops and one loop at most has the rest."""
+    if not births:
+        return constant_sum(1, cycles.trips)
+    weight = prod(map(len, births[1:]))
+    steps = np.unique(np.diff(births[0]))
+    if len(steps) == 0:
+        return born_at_most(births[1:], cycles)
+    if len(steps) > 1:
+        return _tabled(cycles, lambda times: born_until(births, times))
+    step = int(steps[0])
+    whole = tuple(table // step if not (table % step).any() else 0 * table for table in cycles.tables)
+    rest = cycles.minus(LoopSum(0, tuple(table * step for table in whole)))
+    outer, first = LoopSum(0, whole).times(weight), rest.least // step
+    if len(rest.moving) > 1 and first == rest.most // step:
+        return outer.plus(first * weight).plus(born_at_most(births[1:], rest.plus(-first * step)))
+    inner = births[1:] or [np.zeros(1, np.int64)]
+    return outer.plus(_tabled(rest, lambda times: times // step * weight + born_until(inner, times % step)))
+
+
+def _tabled(cycles: LoopSum, born: Callable[[np.ndarray], np.ndarray]) -> LoopSum:
+    """What `born`, which does not fall, says of each cycle if one loop moves it, or of the last one."""
+    if len(cycles.moving) != 1:
+        return constant_sum(int(born(np.array([cycles.most]))[0]), cycles.trips)
+    loop = cycles.moving[0]
+    return table_sum(loop, born(cycles.base + cycles.tables[loop]), cycles.trips)
 
 
 def most_waiting(births: Sequence[np.ndarray], uses: Sequence[np.ndarray], until: int) -> int | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.analysis.port_nests import PortNest
 from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
+from compiler.bind.fpga.affine_buffers import affine_buffers
 from compiler.bind.fpga.diagonal_words import along_diagonal
 from compiler.bind.fpga.nest_buffers import Unlike, nest_buffer, product_words, stored_nests
 from compiler.bind.fpga.traces import Idle, Trace
@@ -40,6 +41,10 @@ def stored_goals(trace: Trace, wanted: Sequence[Trace], source: Trace) -> Iterat
 def smallest_buffer(tap: Tap, feed: Trace, goal: Trace, word: Word) -> BufferCell | None:
     """The smallest buffer that stores what `feed` brings and reads what `goal` carries; None if none will do."""
     found = [buffer for buffer in _buffers(tap, feed, goal, word) if buffer is not None]
+    if feed.nest is not None and not feed.parts:
+        for form in (goal, goal.onward):
+            if form is not None and form.parts:
+                found += affine_buffers(tap, feed.nest, form, word)
     return min(found, key=lambda buffer: buffer.depth, default=None)
 
 
@@ -52,9 +57,10 @@ def _buffers(tap: Tap, feed: Trace, goal: Trace, word: Word) -> Iterator[BufferC
             yield from (buffer for buffer in found if not isinstance(buffer, Unlike))
             return
     if feed.nest is not None and feed.count > LISTED >= goal.count // 16 and not goal.parts:
-        events = feed.nest.events_of(goal.words)
-        if events is not None:
-            yield _listed_buffer(tap, *events, goal, word)
+        wanted = np.unique(goal.words)
+        events = [feed.nest.events_of(words) for words in (wanted, _lattice(wanted, feed.nest.shape))]
+        if events[0] is not None:
+            yield from (_listed_buffer(tap, *each, goal, word) for each in events if each is not None)
             return
     if feed.listable and goal.listable:
         for chosen in _distinct(_written(feed, goal)):
@@ -90,13 +96,17 @@ def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _written(feed: Trace, goal: Trace) -> list[np.ndarray]:
-    """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time, or
-    everything."""
-    wanted = np.isin(feed.words, goal.words)
-    once = np.flatnonzero(wanted)
-    _, first = np.unique(feed.words[once], return_index=True)
-    _, last = np.unique(feed.words[once][::-1], return_index=True)
-    return [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once, np.arange(len(feed.words))]
+    """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time;
+    the same for what makes wanted words a box; or everything."""
+    wanted = np.unique(goal.words)
+    boxes = [wanted] if feed.nest is None else [wanted, _lattice(wanted, feed.nest.shape)]
+    found: list[np.ndarray] = []
+    for words in boxes:
+        once = np.flatnonzero(np.isin(feed.words, words))
+        _, first = np.unique(feed.words[once], return_index=True)
+        _, last = np.unique(feed.words[once][::-1], return_index=True)
+        found += [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once]
+    return [*found, np.arange(len(feed.words))]
 
 
 def _listed_buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: Trace, word: Word) -> BufferCell | None:

@@ -18,7 +18,7 @@ from compiler.bind.fpga.delay_allocation import DelayAllocator, Need, Placed
 from compiler.bind.fpga.errors import SlowRecurrence
 from compiler.bind.fpga.expressions import read_label, word_of
 from compiler.bind.fpga.idle_loops import idle_longer
-from compiler.bind.fpga.instance_trace import Events, Reads
+from compiler.bind.fpga.instance_trace import Events, ReadPart, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
@@ -271,10 +271,15 @@ class _Assembly:
         """The words that reads of a statement want, in its logical cycles."""
         if reads.nest is not None:
             return Trace(self.events.port(statement, reads.nest, reads.shape))
-        if prod(reads.trips) > MOST_LISTED and reads.onward is not None:
-            port = self.events.port(statement, reads.onward.nest, reads.shape)
-            return Trace(port, parts=(Part(port, reads.onward.region),))
-        return Trace((self.events.times(statement)[reads.instances], reads.words))
+        onward = self._onward(statement, reads.onward, reads.shape) if prod(reads.trips) > MOST_LISTED else None
+        return onward or Trace((self.events.times(statement)[reads.instances], reads.words))
+
+    def _onward(self, statement: str, part: ReadPart | None, shape: tuple[int, ...]) -> Trace | None:
+        """The words that a part of a nest wants, going on in the rest of it."""
+        if part is None:
+            return None
+        port = self.events.port(statement, part.nest, shape)
+        return Trace(port, parts=(Part(port, part.region),))
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]
@@ -284,7 +289,8 @@ class _Assembly:
         trace = self._trace(node.statement, leaf.reads)
         if trace.nest is None:
             instances, words = leaf.reads.idle()
-            trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words))
+            trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words),
+                            onward=self._onward(node.statement, leaf.reads.beyond, leaf.reads.shape))
         return Need((port, 0), trace.later(self.times[port]), None, name, (node.statement, node.read))
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:

@@ -265,15 +265,29 @@ def _union(members: Sequence[tuple[int, Need]]) -> Trace | None:
     times, words = times[new], words[new]
     if (np.diff(times) == 0).any() or times[0] < BUFFER_LATENCY:
         return None
-    return Trace((times, words), _idle_union(members, times))
+    return Trace((times, words), _idle_union(members, times), onward=_onward_union(members))
+
+
+def _onward_union(members: Sequence[tuple[int, Need]]) -> Trace | None:
+    """The same as parts of a nest; None if that is not known."""
+    forms = [(shift, trace if trace.nest is not None else trace.onward)
+             for shift, need in members if (trace := need.trace) is not None]
+    shifted = [form.later(-shift) for shift, form in forms if form is not None]
+    if len(shifted) < len(members):
+        return None
+    joined = join_ports([form.nest for form in shifted if form.nest is not None])
+    return None if joined is None or joined.times.base < BUFFER_LATENCY else Trace(joined, parts=_wanted(shifted))
 
 
 def _parts(members: Sequence[tuple[int, Need]]) -> tuple[Part, ...]:
     """What members want; none if each wants all of its nest."""
     shifted = [need.trace.later(-shift) for shift, need in members if need.trace is not None]
-    if not any(trace.parts for trace in shifted):
-        return ()
-    return tuple(part for trace in shifted
+    return _wanted(shifted) if any(trace.parts for trace in shifted) else ()
+
+
+def _wanted(traces: Sequence[Trace]) -> tuple[Part, ...]:
+    """What nests, or their parts, want."""
+    return tuple(part for trace in traces
                  for part in trace.parts or ([Part(trace.nest, None)] if trace.nest is not None else []))
 
 

@@ -74,17 +74,27 @@ class Reads:
 
     @cached_property
     def onward(self) -> ReadPart | None:
-        """Reads that are no nests as a part of one, in which they go on as they begin; None if they are none."""
+        """Reads that are no nests as a part of one, in which they go on as they begin, seeing instances of the
+        producer; None if they are none."""
+        return next((part for part in self._onward if all(
+            digit.least >= 0 and digit.most < size for digit, size in zip(part.nest.digits, self.shape, strict=True))),
+            None)
+
+    @property
+    def beyond(self) -> ReadPart | None:
+        """As `onward`, where what is seen elsewhere may be beyond the producer's loops."""
+        return self.onward or (self._onward[-1] if self._onward else None)
+
+    @cached_property
+    def _onward(self) -> tuple[ReadPart, ...]:
+        """In all of the reader's loops, and in the least box around the reads."""
         hull, domain = isl.Map.from_basic_map(self.relation.affine_hull()), self.relation.domain()
         region = loop_region(domain, self.lows, self.trips) if hull.is_single_valued() else None
         if region is None:
-            return None
-        for box in (self._box(self.lows, self.trips), box_around(domain)):
-            nest = read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first)
-            if nest is not None and all(digit.least >= 0 and digit.most < size
-                                        for digit, size in zip(nest.digits, self.shape, strict=True)):
-                return ReadPart(nest, region.taken(nest.kept))
-        return None
+            return ()
+        boxes = self._box(self.lows, self.trips), box_around(domain)
+        nests = [read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first) for box in boxes]
+        return tuple(ReadPart(nest, region.taken(nest.kept)) for nest in nests if nest is not None)
 
     @property
     def parts(self) -> tuple[ReadPart, ...] | None:

@@ -17,7 +17,8 @@ from compiler.bind.fpga.traces import Trace
 from compiler.bind.fpga.walk_meetings import may_meet
 from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Word
 
-__all__ = ["Unlike", "nest_buffer", "product_words", "stored_nests"]
+__all__ = ["Axis", "Unlike", "axes_of", "nest_buffer", "product_words", "stored_boxes", "stored_nests", "storing_order",
+           "written_ranks"]
 
 _UNUSED = -(1 << 58)
 
@@ -27,7 +28,7 @@ class Unlike:
 
 
 @dataclass(frozen=True, eq=False)
-class _Axis:
+class Axis:
     """A digit of the words: its values in the order in which they are stored, the part of the cycle of the first and
     of the last time for each, and the loop (None: always the same value) with the place of each iteration's value."""
 
@@ -43,14 +44,20 @@ def stored_nests(feed: PortNest, goal: PortNest) -> Iterator[PortNest] | None:
     everything. None if that is no nest."""
     if feed.owners is None or goal.axes is None or any(len(loops) > 1 for loops in feed.owners):
         return None
+    return stored_boxes(feed, goal.axes)
+
+
+def stored_boxes(feed: PortNest, box: Sequence[np.ndarray]) -> Iterator[PortNest]:
+    """As `stored_nests`, for the words of a box: values of each digit, ascending. One loop at most moves a digit of
+    the feed."""
     every = [np.arange(n) for n in feed.times.trips]
-    return (feed.taken(kept) for kept in _distinct(_choices(feed, goal, every)))
+    return (feed.taken(kept) for kept in _distinct(_choices(feed, box, every)))
 
 
-def _choices(feed: PortNest, goal: PortNest, every: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    assert feed.owners is not None and goal.axes is not None
+def _choices(feed: PortNest, box: Sequence[np.ndarray], every: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    assert feed.owners is not None
     wanted, once_last, once_first = list(every), list(every), list(every)
-    for digit, loops, axis in zip(feed.digits, feed.owners, goal.axes, strict=True):
+    for digit, loops, axis in zip(feed.digits, feed.owners, box, strict=True):
         for loop in loops:
             values = digit.tables[loop] + digit.base
             wanted[loop] = np.flatnonzero(np.isin(values, axis))
@@ -74,7 +81,7 @@ def _distinct(choices: Iterator[list[np.ndarray]]) -> Iterator[list[np.ndarray]]
 
 def nest_buffer(tap: Tap, feed: PortNest, wanted: Trace, word: Word) -> BufferCell | Unlike | None:
     """A buffer that stores what `feed` brings and reads what `wanted`, a nest, carries; None if there is none."""
-    axes, goal = _axes(feed), wanted.nest
+    axes, goal = axes_of(feed), wanted.nest
     if goal is None or goal.axes is None or axes is None:
         return Unlike()
     if any(not np.isin(wanted, axis.values).all() for wanted, axis in zip(goal.axes, axes, strict=True)):
@@ -85,12 +92,12 @@ def nest_buffer(tap: Tap, feed: PortNest, wanted: Trace, word: Word) -> BufferCe
         return Unlike()
     if reads.times.base < 0 or soonest <= 0:
         return None
-    order = sorted(range(len(axes)), key=lambda k: -1 if (loop := axes[k].loop) is None else loop)
+    order = storing_order(axes)
     read = _ranks(reads, axes, order)
     if read is None or feed.count > prod(len(axis.values) for axis in axes):
         return Unlike()  # words that are stored twice
     depth = _depth(feed, axes, order, reads)
-    written = _written_ranks(feed, axes, order)
+    written = written_ranks(feed, axes, order)
     levels = fit_nest(feed.times, written), fit_nest(reads.times, read)
     if depth is None:
         return Unlike()
@@ -103,7 +110,7 @@ def nest_buffer(tap: Tap, feed: PortNest, wanted: Trace, word: Word) -> BufferCe
     return BufferCell(tap, word, depth, write, walk)
 
 
-def _axes(feed: PortNest) -> list[_Axis] | None:
+def axes_of(feed: PortNest) -> list[Axis] | None:
     """The digits of the words in a feed, None if one of them is moved by two loops."""
     if feed.owners is None or any(len(loops) > 1 for loops in feed.owners):
         return None
@@ -111,7 +118,7 @@ def _axes(feed: PortNest) -> list[_Axis] | None:
     zero = np.zeros(1, np.int64)
     for digit, loops in zip(feed.digits, feed.owners, strict=True):
         if not loops:
-            found.append(_Axis(zero + digit.base, zero, zero, None, zero))
+            found.append(Axis(zero + digit.base, zero, zero, None, zero))
             continue
         values, times = digit.tables[loops[0]] + digit.base, feed.times.tables[loops[0]]
         names, first, inverse = np.unique(values, return_index=True, return_inverse=True)
@@ -120,11 +127,16 @@ def _axes(feed: PortNest) -> list[_Axis] | None:
         rank[order] = np.arange(len(names))
         last = np.zeros(len(names), np.int64)
         np.maximum.at(last, rank[inverse], times)
-        found.append(_Axis(names[order], times[first[order]], last, loops[0], rank[inverse]))
+        found.append(Axis(names[order], times[first[order]], last, loops[0], rank[inverse]))
     return found
 
 
-def _soonest(feed: PortNest, axes: list[_Axis], reads: PortNest) -> int:
+def storing_order(axes: Sequence[Axis]) -> list[int]:
+    """Numbers of the digits as words come, the slowest first."""
+    return sorted(range(len(axes)), key=lambda k: -1 if (loop := axes[k].loop) is None else loop)
+
+
+def _soonest(feed: PortNest, axes: list[Axis], reads: PortNest) -> int:
     """Least cycles from the first time that a word comes to a read of it."""
     assert reads.axes is not None
     total = reads.rest(latest=False) - feed.times.base
@@ -133,7 +145,7 @@ def _soonest(feed: PortNest, axes: list[_Axis], reads: PortNest) -> int:
     return total
 
 
-def _soonest_part(feed: PortNest, axes: list[_Axis], wanted: Trace) -> int | None:
+def _soonest_part(feed: PortNest, axes: list[Axis], wanted: Trace) -> int | None:
     """As `_soonest` for the events that are wanted; None if that is not known."""
     found = []
     for part in wanted.parts:
@@ -147,7 +159,7 @@ def _soonest_part(feed: PortNest, axes: list[_Axis], wanted: Trace) -> int | Non
     return min((least for least in found if least is not None), default=1)
 
 
-def _first_times(digit: LoopSum, axis: _Axis) -> LoopSum | None:
+def _first_times(digit: LoopSum, axis: Axis) -> LoopSum | None:
     """The part of the cycle in which a word first comes that its digit decides; None if it is no sum."""
     place = _places(digit, digit.moving, axis.values)
     if place is None or place.least < 0 or place.most >= len(axis.values):
@@ -167,7 +179,7 @@ def _find(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return order[np.searchsorted(values[order], wanted)]
 
 
-def _ranks(reads: PortNest, axes: list[_Axis], order: list[int]) -> LoopSum | None:
+def _ranks(reads: PortNest, axes: list[Axis], order: list[int]) -> LoopSum | None:
     """Numbers of the words that are read, in the order in which they are stored; None if these are no sum."""
     assert reads.owners is not None
     total = constant_sum(0, reads.times.trips)
@@ -193,7 +205,8 @@ def _places(digit: LoopSum, loops: tuple[int, ...], values: np.ndarray) -> LoopS
     return LoopSum((digit.base - int(values[0])) // step, tuple(table // step for table in digit.tables))
 
 
-def _written_ranks(feed: PortNest, axes: list[_Axis], order: list[int]) -> LoopSum:
+def written_ranks(feed: PortNest, axes: Sequence[Axis], order: Sequence[int]) -> LoopSum:
+    """Numbers of the words that come, in the order in which they are stored."""
     total = constant_sum(0, feed.times.trips)
     for k in order:
         tables = [axes[k].places if loop == axes[k].loop else np.zeros(n, np.int64)
@@ -202,7 +215,7 @@ def _written_ranks(feed: PortNest, axes: list[_Axis], order: list[int]) -> LoopS
     return total
 
 
-def _depth(feed: PortNest, axes: list[_Axis], order: list[int], reads: PortNest) -> int | None:
+def _depth(feed: PortNest, axes: list[Axis], order: list[int], reads: PortNest) -> int | None:
     """Fewest words of a circular memory that keep every word until its last use; None if there are too many to compare.
     Words are stored once."""
     assert reads.axes is not None

@@ -44,11 +44,12 @@ class Part(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Trace:
     """In cycles (ascending) words: a nest, or both listed as int64 of shape [events], with cycles that are `idle`.
-    `parts` of a nest that are wanted; none if all of it is."""
+    `parts` of a nest that are wanted; none if all of it is. `onward`: listed events as parts of a nest, if they are."""
 
     given: PortNest | tuple[np.ndarray, np.ndarray]
     idle: Idle = _NONE
     parts: tuple[Part, ...] = ()
+    onward: Trace | None = None
 
     @property
     def nest(self) -> PortNest | None:
@@ -90,4 +91,5 @@ class Trace:
         """The same words, `cycles` later."""
         if isinstance(self.given, PortNest):
             return Trace(self.given.later(cycles), parts=tuple(part.later(cycles) for part in self.parts))
-        return Trace((self.given[0] + cycles, self.given[1]), self.idle.later(cycles))
+        onward = None if self.onward is None else self.onward.later(cycles)
+        return Trace((self.given[0] + cycles, self.given[1]), self.idle.later(cycles), onward=onward)
