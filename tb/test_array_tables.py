@@ -8,8 +8,7 @@ from c_targets import inputs_of
 from irregular_programs import case_of, program_of
 from random_data import function_data
 
-from compiler.bind.cgra.options import Options
-from compiler.bind.cgra.target import compile_program
+import compiler
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.interpret import interpret
 from hw.sim.simulate import StallProfile
@@ -32,7 +31,7 @@ def test_memory_tiles_look_up_what_an_input_filled(name: str, simulator: str) ->
         program = parse_scop(TABLES, "f.c")
         inputs = inputs_of(program, function_data(TABLES, "f", 4))
         wanted = interpret(program, inputs)
-    design = compile_program(program, Options())
+    design = compiler.compile(program, array="8x4")
     run = design.simulate(inputs, simulator, seed=3, stall=STALLS)
     for array, values in run.outputs.items():
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
