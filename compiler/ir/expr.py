@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Iterator as Iterating
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from compiler.ir.floating import FLOAT_OPERATIONS
 from compiler.ir.postorder import postorder_of
@@ -34,7 +34,9 @@ __all__ = [
     "apply",
     "children",
     "converted",
+    "difference",
     "fold",
+    "head",
     "is_floating",
     "iterators_needed",
     "memories_used",
@@ -74,8 +76,26 @@ class Iterator:
     type: Type
 
 
-@dataclass(frozen=True)
-class Apply:
+class _Inner:
+    """A node with operands. Nodes are equal if the graphs below them are: comparing them, and their hash, take a step
+    for each node, not for each way down, of which graphs with shared parts may have exponentially many."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return difference(cast("Expr", self), cast("Expr", other)) is None
+
+    def __hash__(self) -> int:
+        known = vars(self)
+        if "_hash" not in known:
+            for node in postorder(cast("Expr", self)):  # operands first: graphs are deep
+                if isinstance(node, _Inner):
+                    vars(node)["_hash"] = hash((head(node), *children(node)))
+        return known["_hash"]
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(_Inner):
     """Operation `op` of `hw.ops` on `args`; the first argument of ``lut3`` is the constant truth table."""
 
     op: str
@@ -83,8 +103,8 @@ class Apply:
     type: Type
 
 
-@dataclass(frozen=True)
-class Cast:
+@dataclass(frozen=True, eq=False)
+class Cast(_Inner):
     """The integer value of `arg` wrapped to the type: zero or sign extension, truncation, change of sign.
 
     To a floating-point type: the nearest number. From one to an integer: rounded towards zero
@@ -95,8 +115,8 @@ class Cast:
     type: Type
 
 
-@dataclass(frozen=True)
-class Lookup:
+@dataclass(frozen=True, eq=False)
+class Lookup(_Inner):
     """Entry `index` (an unsigned or signed word, 0 is the first) of the program's table `table`."""
 
     table: str
@@ -104,8 +124,8 @@ class Lookup:
     type: Type
 
 
-@dataclass(frozen=True)
-class Load:
+@dataclass(frozen=True, eq=False)
+class Load(_Inner):
     """Word `index` (0 is the first) of the program's memory `memory`, once all of `after` are known.
 
     `after` are what memory SSA and handshaking hardware call tokens: values of the stores before, whose numbers do not
@@ -118,8 +138,8 @@ class Load:
     type: Type
 
 
-@dataclass(frozen=True)
-class Store:
+@dataclass(frozen=True, eq=False)
+class Store(_Inner):
     """Write `value` to word `index` of memory `memory` if `enable`, a bit, is set, once all of `after` are known:
     values of the loads that must see the old word, and of the stores before. The result is `enable`, and what accesses
     that come later wait for."""
@@ -154,6 +174,43 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Store():
             return (expr.index, expr.value, expr.enable, *expr.after)
     return ()
+
+
+def head(node: Expr) -> tuple[object, ...]:
+    """What a node is, without its operands: equal for equal nodes."""
+    match node:
+        case Const(value, type_):
+            return Const, value, type_
+        case Read(index, type_):
+            return Read, index, type_
+        case Iterator(name, type_):
+            return Iterator, name, type_
+        case Apply(op, args, type_):
+            return Apply, op, len(args), type_
+        case Cast(_, type_):
+            return Cast, type_
+        case Lookup(table, _, type_):
+            return Lookup, table, type_
+        case Load(memory, _, after, type_):
+            return Load, memory, len(after), type_
+        case Store(memory, _, _, _, after):
+            return Store, memory, len(after)
+
+
+def difference(first: Expr, second: Expr) -> tuple[Expr, Expr] | None:
+    """The first nodes with the same place in two graphs that differ in themselves; None if the graphs are equal."""
+    stack, seen = [(first, second)], {(id(first), id(second))}
+    while stack:
+        one, other = stack.pop()
+        if one is other:
+            continue
+        if head(one) != head(other):
+            return one, other
+        for pair in reversed([*zip(children(one), children(other), strict=True)]):
+            if (key := (id(pair[0]), id(pair[1]))) not in seen:
+                seen.add(key)
+                stack.append(pair)
+    return None
 
 
 def is_floating(node: Expr) -> bool:

@@ -19,7 +19,7 @@ from compiler.ir.expr import (
     Lookup,
     Read,
     Store,
-    children,
+    difference,
     fold,
     with_children,
 )
@@ -46,20 +46,14 @@ def canonical_value(statement: Statement) -> tuple[Expr, tuple[int, ...]]:
 
 def first_difference(first: Statement, second: Statement) -> str | None:
     """Where the values of two statements differ, in words; None if they are isomorphic."""
-    stack = [(canonical_value(first)[0], canonical_value(second)[0])]
-    seen: set[tuple[int, int]] = set()
-    while stack:
-        one, other = stack.pop()
-        if (id(one), id(other)) in seen:
-            continue
-        seen.add((id(one), id(other)))
-        if _head(one) != _head(other) or len(children(one)) != len(children(other)):
-            return f"{_head(one)} in {first}, {_head(other)} in {second}"
-        stack.extend(reversed(list(zip(children(one), children(other), strict=True))))
-    return None
+    unlike = difference(canonical_value(first)[0], canonical_value(second)[0])
+    if unlike is None:
+        return None
+    one, other = unlike
+    return f"{_described(one)} in {first}, {_described(other)} in {second}"
 
 
-def _head(node: Expr) -> str:
+def _described(node: Expr) -> str:
     """What a node is, without its operands."""
     match node:
         case Const(value, type_):

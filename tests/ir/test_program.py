@@ -1,12 +1,14 @@
 """Questions that a program answers about itself."""
 
+from dataclasses import replace
+
 import islpy as isl
 import pytest
 
 from compiler.frontend.loop_nest import load, prog
-from compiler.ir.expr import Const
+from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, Store, apply
 from compiler.ir.program import Access, Program, ProgramError, Statement, shared_depth, shared_loops
-from compiler.ir.types import UINT16
+from compiler.ir.types import BIT, UINT16, Int
 
 
 def statement(domain: str, *iterators: str) -> Statement:
@@ -103,3 +105,37 @@ def test_equality_is_by_meaning_of_the_sets() -> None:
         "{ S[i, j] : 0 <= i <= 3 and 0 <= 2j <= 3 }", "y", "x"
     )
     assert statement("{ S[y] : 0 <= y < 4 }", "y") != statement("{ S[y] : 0 <= y < 5 }", "y")
+
+
+def doubled(first: int, depth: int = 400) -> Expr:
+    """A graph of `depth` nodes with 2 ** `depth` ways down."""
+    value: Expr = Read(first, UINT16)
+    for _ in range(depth):
+        value = apply("add", value, value)
+    return value
+
+
+def test_graphs_with_shared_parts_are_compared_node_by_node() -> None:
+    """Copies of one are equal and have one hash; a statement whose value differs far below is another one."""
+    one = replace(statement("{ S[i] : 0 <= i < 4 }", "i"), value=doubled(0))
+    assert one == replace(one, value=doubled(0)) and hash(one.value) == hash(doubled(0))
+    assert one != replace(one, value=doubled(1)) and one != replace(one, value=doubled(0, 399))
+    assert len({doubled(0), doubled(1), doubled(0)}) == 2
+
+
+UINT8 = Int(8, signed=False)
+A, B = Read(0, UINT16), Iterator("i", UINT16)
+
+
+@pytest.mark.parametrize(("node", "others"), [
+    (Apply("add", (A, B), UINT16), [Apply("sub", (A, B), UINT16), Apply("add", (B, A), UINT16), Cast(A, UINT16)]),
+    (Cast(A, UINT8), [Cast(B, UINT8), Cast(A, BIT), A]),
+    (Lookup("t", A, UINT8), [Lookup("u", A, UINT8), Lookup("t", B, UINT8), Lookup("t", A, UINT16)]),
+    (Load("m", A, (B,), UINT8), [Load("n", A, (B,), UINT8), Load("m", A, (), UINT8), Load("m", A, (A,), UINT8)]),
+    (Store("m", A, B, Const(1, BIT), ()), [Store("m", A, B, Const(0, BIT), ()), Store("m", A, A, Const(1, BIT), ()),
+                                           Store("n", A, B, Const(1, BIT), ()), Store("m", A, B, Const(1, BIT), (A,))]),
+], ids=lambda case: type(case).__name__)
+def test_nodes_are_equal_if_all_of_them_is(node: Expr, others: list[Expr]) -> None:
+    assert node == replace(node) and hash(node) == hash(replace(node))
+    for other in others:
+        assert node != other
