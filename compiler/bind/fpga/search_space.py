@@ -59,10 +59,11 @@ _Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
 
 
 class Stages:
-    """What follows from a candidate for `program`: prepared program, schedule, system, design."""
+    """What follows from a candidate for `program`: prepared program, schedule, system, design. `proving`: every design
+    is proven, and not the one alone that is taken."""
 
-    def __init__(self, program: Program, options: Options) -> None:
-        self.program, self.options = program, options
+    def __init__(self, program: Program, options: Options, *, proving: bool = False) -> None:
+        self.program, self.options, self.proving = program, options, proving
         self._kept = KeptResults()
 
     @cached_property
@@ -123,14 +124,20 @@ class Stages:
         return in_system(built, self.live(choice), self.options)
 
     def design(self, choice: Candidate) -> FpgaDesign:
-        """The finished pipeline, proven from outside."""
+        """The finished pipeline."""
         parts, chosen = self.parts(choice), self.system(choice)
-        check_parts(parts)
+        design = FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
+                            choice.coalesced, choice.lanes, "", self._stated(choice))
+        return self.proven(design) if self.proving else design
+
+    def proven(self, design: FpgaDesign) -> FpgaDesign:
+        """A design, proven from outside, with the loop that ends early. Raises `ValidationError` for a fault of the
+        compiler, and `FpgaError` for one that would take too long to prove."""
+        check_parts(design.parts)
         note_attempt("validation")
-        validate(parts.program, chosen.built, chosen.system)
-        early = find_exit(chosen.built) if self.options.exits == "early" else ""
-        return FpgaDesign(self.program, parts, self.options, chosen.built, with_exit(chosen.system, early), 0.0,
-                          choice.directives, choice.coalesced, choice.lanes, early, self._stated(choice))
+        validate(design.parts.program, design.built, design.system)
+        early = find_exit(design.built) if self.options.exits == "early" else ""
+        return replace(design, system=with_exit(design.system, early), early=early)
 
     def _stated(self, choice: Candidate) -> Program | None:
         """The program that states another order of sums, if the candidate has one."""
