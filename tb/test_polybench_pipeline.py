@@ -16,7 +16,8 @@ STALLS = StallProfile(ar=0.3, r=0.3, aw=0.3, w=0.3)
     ("correlation", "fpga", ()), ("lu", "fpga", ()), ("trisolv", "fpga", ()), ("trisolv", "dataflow", ()),
     # Triangles of sources that are more boxes than decisions may lead to.
     ("durbin", "fpga", (("N", 18),)), ("gramschmidt", "fpga", (("M", 3), ("N", 14))),
-    ("floyd_warshall", "fpga", (("N", 12),))])  # reads of one statement, of its last results and of those before
+    ("floyd_warshall", "fpga", (("N", 12),)),  # reads of one statement, of its last results and of those before
+    ("nussinov", "fpga", (("N", 11),))])  # what is before the recurrence and behind it runs at a rate of its own
 def test_results_are_those_of_gcc(kernel: str, target: str, macros: tuple[tuple[str, int], ...],
                                   simulator: str) -> None:
     data, program = arguments(kernel, 5, macros=macros), program_of(kernel, macros=macros)

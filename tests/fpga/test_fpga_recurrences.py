@@ -11,7 +11,7 @@ from pipeline_emulator import run_design
 import compiler
 from compiler.bind.fpga.errors import FpgaError
 from compiler.cli.input_files import random_inputs
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.interpret import interpret
 from hw.integer import integer_latency
 
@@ -76,3 +76,14 @@ def test_divisions_take_the_cycles_of_their_steps():
 def test_other_clock_rates():
     with pytest.raises(FpgaError, match="option clock_mhz is 501, must be 1 to 500"):
         compiler.compile(recurrence("iir"), target="fpga", clock_mhz=501)
+
+
+def test_what_is_around_a_recurrence_runs_at_its_own_rate():
+    """Rows are computed from the last one on, so that the first one waits for all of the input: that comes a word per
+    cycle, and not at the rate of the sums. Registers inside of chained operators belong to the outer loop's recurrence,
+    which idles for them, in place of more cycles for every term."""
+    size = 24
+    design = compiler.compile(load_c("apps/polybench/nussinov.c", N=size), target="fpga")
+    assert design.schedule.pace.interval == 2 and design.schedule.pace.idle
+    assert design.schedule.statements["load_table_in"].span == size * size
+    assert design.predicted_start_to_done < 1.2 * (2 * size ** 3 + 2 * size ** 2)

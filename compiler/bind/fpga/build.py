@@ -102,7 +102,7 @@ def build_pipeline(schedule: Schedule, options: Options, split: Collection[tuple
     try:
         times = retime(net, first, {name: events.last(name) for name in names}, paths)
     except SlowRecurrence as error:
-        idling = idle_longer(schedule, net, error.nodes, error.excess)
+        idling = idle_longer(schedule, net, error.nodes, error.excess, paths)
         raise SlowRecurrence(error.name, str(program.statement(error.name)), idling) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
 

@@ -12,7 +12,7 @@ which shifts every statement by a constant and so keeps all distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -93,7 +93,7 @@ def schedule_program(staged: StagedProgram, fusion_level: int | None = None, ali
         written = _Aligned.of(staged, fusion_level, rhythm, pace, as_written=True)
         for most_idle in (0, _MOST_IDLE):
             with suppress(DependenceError):
-                return _settled(_schedule_at(written, (), alignment, pace, 0, most_idle), fusion_level)
+                return _settled(_written_apart(written, alignment, pace, most_idle), fusion_level)
         raise
     groups = staged.program.shared
     if not groups:
@@ -123,14 +123,15 @@ class _Aligned:
     levels: Levels
     rhythm: int
     pace: InitiationIntervals
-    apart: frozenset[str]
+    apart: frozenset[tuple[str, str]]
+    as_written: bool
 
     @staticmethod
     def of(staged: StagedProgram, fusion_level: int | None, rhythm: int, pace: InitiationIntervals,
-           apart: frozenset[str] = frozenset(), as_written: bool = False) -> _Aligned:
-        """The producers in `apart` share no loops with their consumers; statements that see values of each other share
-        those that they do in the program, if they are to be `as_written`. Raises `DependenceError`, and `FusionError`
-        for a level that no statement has."""
+           apart: frozenset[tuple[str, str]] = frozenset(), as_written: bool = False) -> _Aligned:
+        """The producers in `apart` share no loops with those consumers of theirs; statements that see values of each
+        other share those that they do in the program, if they are to be `as_written`. Raises `DependenceError`, and
+        `FusionError` for a level that no statement has."""
         dependences = flow(staged.program)
         order = topological_order(staged.program, dependences)
         statements = {name: staged.program.statement(name) for name in order}
@@ -142,14 +143,20 @@ class _Aligned:
         trips = {(s, n): count for s, nest in nests.items()
                  for n, count in loop_trips(statements[s]).items() if n in nest}
         slow = slow_statements(timed_dependences(staged, dependences), pace)
-        timed = [d for d in timed_dependences(staged, dependences) if d.source not in apart]
+        timed = [d for d in timed_dependences(staged, dependences) if (d.source, d.sink) not in apart]
         written = shared_loops(staged.program, timed) if as_written else ()
         levels = align_loops(staged, Levels(nests, slow), order, timed, trips, written, pace)
-        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, pace, apart)
+        return _Aligned(staged, fusion_level, dependences, order, statements, nests, trips, levels, rhythm, pace, apart,
+                        as_written)
 
-    def setting_apart(self, name: str) -> _Aligned:
-        """The same with one more producer apart."""
-        return _Aligned.of(self.staged, self.fusion_level, self.rhythm, self.pace, self.apart | {name})
+    def setting_apart(self, pairs: Collection[tuple[str, str]]) -> _Aligned:
+        """The same with more producers apart from consumers of theirs."""
+        return _Aligned.of(self.staged, self.fusion_level, self.rhythm, self.pace, self.apart.union(pairs),
+                           self.as_written)
+
+    def pairs_of(self, name: str) -> set[tuple[str, str]]:
+        """A producer with each of its consumers."""
+        return {(d.source, d.sink) for d in self.dependences if d.source == name}
 
 
 _SOONER = 1.05
@@ -169,11 +176,30 @@ def _apart_where_sooner(aligned: _Aligned, alignment: int, pace: InitiationInter
     for name in _waited_for(best, pace.interval if pace.slow is None else pace.elsewhere):
         if _SOONER * least >= best.end:
             break
-        other = aligned.setting_apart(name)
+        other = aligned.setting_apart(aligned.pairs_of(name))
         found = _schedule_at(other, (), alignment, pace, 0)
         if _SOONER * found.end < best.end:
             aligned, best = other, found
     return aligned, best
+
+
+def _written_apart(aligned: _Aligned, alignment: int, pace: InitiationIntervals, most_idle: int) -> Schedule:
+    """The schedule of loops as they are written, with producers apart from those consumers that wait for most of their
+    values anyway, where that ends sooner: what is before a recurrence or behind it need not be as slow."""
+    best = _schedule_at(aligned, (), alignment, pace, 0, most_idle)
+    least = pace.interval if pace.slow is None else min(pace.interval, pace.elsewhere)
+    entries = best.statements
+    carried = nx.DiGraph((d.source, d.sink) for d in best.timed)
+    recurring = {name: number for number, members in enumerate(nx.strongly_connected_components(carried))
+                 for name in members}
+    late = {(d.source, d.sink) for d in best.timed if recurring[d.source] != recurring[d.sink]
+            and entries[d.sink].offset - entries[d.source].offset > _SOONER * least * prod(
+                entries[d.source].trips.values())}
+    if late:
+        with suppress(DependenceError):
+            found = _schedule_at(aligned.setting_apart(late), (), alignment, pace, 0, most_idle)
+            return found if _SOONER * found.end < best.end else best
+    return best
 
 
 def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
