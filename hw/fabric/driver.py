@@ -14,7 +14,7 @@ from hw.errors import SluiceError
 from hw.fabric.control_registers import BANK_REGISTERS, NO_BANK
 from hw.fabric.status import Phase, RunError, Waiting
 
-__all__ = ["RunFailure", "RunPlan", "RunPlanError", "check_status", "describe_wait"]
+__all__ = ["MOST_CYCLES", "RunFailure", "RunPlan", "RunPlanError", "check_status", "describe_wait"]
 
 
 class RunPlanError(SluiceError):
@@ -26,6 +26,9 @@ class RunFailure(SluiceError):
 
 
 _LIMITS = {"config_address": 32, "config_words": 32, "period": 24, "tiles": 16, "run_cycles": 32}
+
+MOST_CYCLES = (1 << _LIMITS["run_cycles"]) - 1
+"""Most cycles of a run."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ class Candidate:
 
     The program: whether its tile loops are `coalesced`, and recurrences
     within an iteration `distributed`; `directives` that it goes through, those of the options among
-    them; whether it is `one_tile`, larger than the global buffer; its `preparation`; whether statements are `sharing`
+    them; whether it is `one_tile`, larger than the global buffer; how many loops over tiles it has, `tile_loops`, None
+    for as many as the options say; its `preparation`; whether statements are `sharing`
     units where that costs no throughput.
     The schedule: its `relaxation`, and `slack`: cycles that the way through shared units gets, None for the usual ones.
     The mapping: buffers that are `apart`, each in a memory tile of its own; and whether long sums are `balanced`, in
@@ -31,6 +32,7 @@ class Candidate:
     distributed: bool = False
     directives: str = ""
     one_tile: bool = False
+    tile_loops: int | None = None
     preparation: Preparation = _PLAIN
     sharing: bool = False
     relaxation: Relaxation = _TIGHT

@@ -125,6 +125,7 @@ class _Builder:
     shared: SharedUnits
     cycles: int | None
     pe: PeSpec
+    held: bool
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     taps: dict[str, list[TapGroup]] = field(default_factory=dict)
@@ -298,7 +299,7 @@ class _Builder:
         """The bit that is 1 where a read sees the value of this dependence."""
         asked = statement.reads[dependence.read].map.domain()
         chosen = dependence.relation.domain().gist(asked)
-        table = control_table(self.schedule, statement, chosen, self.mem)
+        table = control_table(self.schedule, statement, chosen, self.mem, self.held)
         for name, have in self.controls.items():
             delay = table.delay_from(have)
             if delay is not None and 0 <= delay < _NEAR:
@@ -412,10 +413,10 @@ class _Builder:
 def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shared: bool = False,
                       counter: bool = False, apart: frozenset[BufferKey] = frozenset(),
                       rings: bool = True, memories: Mapping[int, int] | None = None,
-                      balance_sums: bool = False, pe: PeSpec = DEFAULT_PE) -> Application:
+                      balance_sums: bool = False, pe: PeSpec = DEFAULT_PE, held: bool = True) -> Application:
     """Map all statements and buffers of `schedule` to units; `sparse`, `shared`, `counter`, `apart`, `rings` and
     `memories` as in `MemoryAllocator`. `balance_sums`: sums may take more units for fewer cycles. `pe`: the processing
-    elements.
+    elements. `held`: memory outputs that hold a bit may do so for several steps.
 
     Raises `CoverError`, `CapacityError`, `AccessPatternError`, `DependenceError` or `ApplicationError`, each naming
     what does not fit.
@@ -427,7 +428,8 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     cycles = staged.tiles * schedule.period + _LATENCY
     allocator = MemoryAllocator(mem, sparse, shared, counter, cycles, apart, rings, memories)
     shares = SharedUnits(schedule, list(buffers.values()), allocator)
-    builder = _Builder(schedule, mem, allocator, shares, schedule.end if balance_sums else None, pe)
+    builder = _Builder(schedule, mem, allocator, shares, schedule.end if balance_sums else None, pe,
+                       held and mem.kind != "dual-port-pe")
     loads = {f.statement: f.array for f in staged.inputs}
     outputs = {f.statement: f.array for f in staged.outputs}
     for name in topological_order(program, schedule.dependences):

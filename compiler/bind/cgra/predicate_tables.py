@@ -33,6 +33,9 @@ from hw.memtile import (
 
 __all__ = ["ControlError", "PredicateTable", "control_pattern", "control_table", "plan_control"]
 
+_MOST_HELD = 1 << 22
+"""Cases that are looked at for a shorter table."""
+
 _LEAD = 2
 """Cycles by which a fetch precedes its first read; nothing else uses the SRAM of a control table."""
 
@@ -59,14 +62,19 @@ class PredicateTable:
         return self.offset - other.offset if same else None
 
 
-def control_table(schedule: Schedule, statement: Statement, chosen: isl.Set, mem: MemTileSpec) -> PredicateTable:
-    """1 for the instances in `chosen`, 0 for all others. Raises `ControlError` if no memory tile holds the table."""
+def control_table(schedule: Schedule, statement: Statement, chosen: isl.Set, mem: MemTileSpec,
+                  held: bool = True) -> PredicateTable:
+    """1 for the instances in `chosen`, 0 for all others. `held`: an entry may stand for several steps of a loop, in
+    which the output of the memory holds it. Raises `ControlError` if no memory tile holds the table."""
     entry = schedule.statements[statement.name]
     first = schedule.staged.tile_depth
     inner = statement.iterators[first:]
     needed = [n for n in inner if not _is_free(statement.domain, chosen, statement.iterators.index(n))]
     size = prod(entry.trips[n] for n in needed)
     if size > mem.sram_words:
+        short = _held(statement, chosen, entry, needed, first) if held and size <= _MOST_HELD else None
+        if short is not None and len(short.contents) <= mem.sram_words:
+            return short
         raise ControlError(f"{statement}: which of its values comes from where depends on {', '.join(needed)}, "
                            f"{size} cases; the SRAM of a memory tile has {mem.sram_words} addresses")
     strides = _strides(entry, needed)
@@ -75,6 +83,26 @@ def control_table(schedule: Schedule, statement: Statement, chosen: isl.Set, mem
     return PredicateTable(contents, tuple(entry.trips.get(n, 1) for n in order),
                         tuple(entry.strides.get(n, 0) for n in order), tuple(strides.get(n, 0) for n in order),
                         entry.offset)
+
+
+def _held(statement: Statement, chosen: isl.Set, entry: StatementSchedule, needed: list[str],
+          tile_loops: int) -> PredicateTable | None:
+    """The table with two entries for the innermost loop that it depends on, the one in whose first steps the bit
+    differs from that in its later ones; None if it changes more often. Loops inside need no entries of their own."""
+    *others, loop = needed
+    trips = entry.trips[loop]
+    bits = np.array(_contents(statement, chosen, entry, needed, tile_loops)).reshape(-1, trips)
+    changes = np.unique(np.nonzero(np.diff(bits, axis=1))[1])
+    if len(changes) != 1:
+        return None
+    step = int(changes[0]) + 1
+    inner = statement.iterators[tile_loops:]
+    outer = list(reversed(inner[: inner.index(loop)]))
+    strides = {name: 2 * words // trips for name, words in _strides(entry, needed).items() if name in others}
+    return PredicateTable(tuple(bits[:, [0, step]].ravel().tolist()),
+                          (2, *(entry.trips[n] for n in outer)), (step * entry.strides[loop],
+                                                                  *(entry.strides[n] for n in outer)),
+                          (1, *(strides.get(n, 0) for n in outer)), entry.offset)
 
 
 def _is_free(domain: isl.Set, chosen: isl.Set, dimension: int) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from hw.dma.descriptor import LINE_BYTES, DmaDescriptor
+from hw.dma.descriptor import LINE_BYTES, DmaDescriptor, DmaLevel
 from hw.dma.spec import PAGE_BYTES, DmaSpec
 from hw.dma.tiles import HANDOUT_CYCLES
 from hw.fabric.bank_config import BankConfig
@@ -24,6 +25,10 @@ __all__ = ["MOST_TRANSFERS", "start_to_done"]
 
 MOST_TRANSFERS = 20_000
 """Transfers that are followed one by one."""
+
+_MANY, _STEADY = 1024, (16, 24, 32)
+"""Of more tiles so many first ones are followed: if the array waits for nothing from one to the next, it does not wait
+later."""
 
 _DMA = DmaSpec()
 _FIRST_BURST, _BURST, _ROW = 4, 3, 4
@@ -40,11 +45,18 @@ def start_to_done(banks: Mapping[int, BankConfig], plan: RunPlan, spec: FabricSp
     """Clock cycles of a run of `plan` with these banks, by number: `Run.wall_cycles`."""
     jobs = sum(bank.bands for bank in banks.values())
     tiles = max(3, MOST_TRANSFERS // jobs)
+
+    def cycles(count: int) -> int:
+        short = replace(plan, tiles=count, run_cycles=plan.run_cycles - (plan.tiles - count) * plan.period)
+        return _Run(banks, short, spec, memory).cycles()
+
+    if plan.tiles > _MANY:
+        first, second, third = (cycles(count) for count in _STEADY)
+        if third - second == second - first == (_STEADY[1] - _STEADY[0]) * plan.period:
+            return third + (plan.tiles - _STEADY[2]) * plan.period
     if plan.tiles <= tiles:
-        return _Run(banks, plan, spec, memory).cycles()
-    cut = [replace(plan, tiles=n, run_cycles=plan.run_cycles - (plan.tiles - n) * plan.period)
-           for n in (tiles - tiles // 2, tiles)]
-    less, more = (_Run(banks, short, spec, memory).cycles() for short in cut)
+        return cycles(plan.tiles)
+    less, more = cycles(tiles - tiles // 2), cycles(tiles)
     return more + (plan.tiles - tiles) * (more - less) // (tiles // 2)
 
 
@@ -117,7 +129,6 @@ class _Run:
                                      for number, stream in self.streams.items()), key=_order)
         self._next = next(self._events, None)
         self._cycle, self._clock = 0, 1  # the array has decided all cycles before this one, this one no sooner
-        self._durations: dict[tuple[object, ...], int] = {}
 
     def cycles(self) -> int:
         """Clock cycles from the flush to done."""
@@ -166,14 +177,20 @@ class _Run:
 
     def _duration(self, stream: _Stream) -> int:
         """Clock cycles from the claim of the next band to its release."""
-        d, (address, row_bytes, rows, planes) = stream.descriptor, stream.job()
-        key = (stream.writes, address % PAGE_BYTES, row_bytes, rows, d.rows.stride, planes, d.planes.stride)
-        if key not in self._durations:
-            bursts = [burst for plane in range(planes) for row in range(rows)
-                      for burst in _bursts(address + plane * d.planes.stride + row * d.rows.stride, row_bytes)]
-            self._durations[key] = (_written(bursts, self.memory) if stream.writes else
-                                    _read(bursts, self.memory) + _spills(row_bytes, rows * planes, address, d))
-        return self._durations[key]
+        (address, *box), d = stream.job(), stream.descriptor
+        return _transfer_cycles(stream.writes, address % PAGE_BYTES, tuple(box), d.rows, d.planes, self.memory)
+
+
+@lru_cache(maxsize=1 << 14)
+def _transfer_cycles(writes: bool, address: int, box: tuple[int, ...], row_level: DmaLevel, plane_level: DmaLevel,
+                     memory: MainMemory) -> int:
+    """Clock cycles of a transfer of `box`, bytes of a row, rows and planes, that begins at `address` of a page."""
+    row_bytes, rows, planes = box
+    bursts = [burst for plane in range(planes) for row in range(rows)
+              for burst in _bursts(address + plane * plane_level.stride + row * row_level.stride, row_bytes)]
+    if writes:
+        return _written(bursts, memory)
+    return _read(bursts, memory) + _spills(row_bytes, rows * planes, address, row_level, plane_level)
 
 
 def _order(event: tuple[int, bool, int, int]) -> tuple[int, bool]:
@@ -192,10 +209,10 @@ def _bursts(address: int, row_bytes: int) -> list[tuple[bool, int]]:
     return found
 
 
-def _spills(row_bytes: int, rows: int, address: int, descriptor: DmaDescriptor) -> int:
+def _spills(row_bytes: int, rows: int, address: int, row_level: DmaLevel, plane_level: DmaLevel) -> int:
     """1 if the last beat of a transfer completes a word and begins another one, else 0."""
-    planes, last_plane = divmod(rows - 1, descriptor.rows.count)
-    start = address + planes * descriptor.planes.stride + last_plane * descriptor.rows.stride
+    planes, last_plane = divmod(rows - 1, row_level.count)
+    start = address + planes * plane_level.stride + last_plane * row_level.stride
     ending = min((start + row_bytes - 1) % LINE_BYTES + 1, row_bytes)
     return int((row_bytes * rows - ending) % LINE_BYTES + ending > LINE_BYTES)
 

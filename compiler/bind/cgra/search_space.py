@@ -77,10 +77,19 @@ class ArraySpace:
         """All that is tried: with recurrences in the program's loops, and where that takes long with their steps in
         loops of their own, or in right-looking order."""
         asked = Candidate(directives=self.options.transform)
+        countable = yield from ask(self.stages.require_countable, asked)
+        if isinstance(countable, Infeasible):
+            return countable
+        if self.stages.is_long:
+            tiled = yield from self._in_independent_tiles(asked)
+            if not isinstance(tiled, Infeasible):
+                return tiled
         found = yield from self._coalesced(asked)
         if isinstance(found, Infeasible) and found.because(StreamError) and self.stages.may_tile:
-            tiled = yield from self._in_overlapping_tiles(asked)
-            found = found if isinstance(tiled, Infeasible) else tiled
+            for tilings in (self._in_independent_tiles, self._in_overlapping_tiles):
+                tiled = yield from tilings(asked)
+                if not isinstance(tiled, Infeasible):
+                    return tiled
         for other in self._other_loops(asked):
             if not isinstance(found, Infeasible) and self._is_good(found):
                 break
@@ -98,6 +107,17 @@ class ArraySpace:
             yield replace(coalesced, distributed=True)
         if script := self.stages.right_looking:
             yield coalesced.with_directives(script, "right-looking order")
+
+    def _in_independent_tiles(self, asked: Candidate) -> _Designs:
+        """Loops that no dependence crosses in tiles, which are moved while others are computed, and proven for all by
+        the first ones."""
+        coalesced = replace(asked, coalesced=self.stages.coalesced is not self.stages.program)
+        choices = yield from ask(self.stages.independent_tiles, coalesced)
+        for choice in () if isinstance(choices, Infeasible) else choices:
+            found = yield from self._in_rounds(choice)
+            if not isinstance(found, Infeasible):
+                return found
+        return Infeasible(TooLateError("no tiles of independent loops are possible"))
 
     def _in_overlapping_tiles(self, asked: Candidate) -> _Designs:
         """For arrays that do not fit the global buffer: outputs in tiles, with what each needs computed again."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 
+from compiler.analysis.boxes import extents
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.bind.buffers.wide_fetch import AccessPatternError
 from compiler.bind.cgra.bands import LEAST_LINES
@@ -16,6 +18,7 @@ from compiler.bind.cgra.candidate import Candidate
 from compiler.bind.cgra.configuration import configure, configure_banks, plan_bands
 from compiler.bind.cgra.design import CgraDesign
 from compiler.bind.cgra.idle_loops import idle_longer
+from compiler.bind.cgra.independent_tiles import IndependentLoops, best_sizes, independent_loops
 from compiler.bind.cgra.labels import asked_labels
 from compiler.bind.cgra.mapping import Application, map_program
 from compiler.bind.cgra.options import Options, OptionsError
@@ -27,7 +30,7 @@ from compiler.bind.cgra.timing import RecurrenceViolation
 from compiler.ir.program import Program
 from compiler.passes.arrays.border_copies import copy_borders
 from compiler.passes.arrays.partition import Partition
-from compiler.passes.directives import apply_script
+from compiler.passes.directives import TransformError, apply_script
 from compiler.passes.directives.right_looking import right_looking_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
@@ -39,12 +42,22 @@ from compiler.sched.search.space import KeptResults
 from compiler.sched.static.fill_then_drain import writers_first
 from compiler.sched.static.schedule import InitiationIntervals, Schedule
 from compiler.sched.static.static_schedule import schedule_program, sequential_schedule
-from compiler.sched.streams.streams import StagedProgram, passes_sooner, stage_streams
+from compiler.sched.streams.streams import StagedProgram, StreamError, passes_sooner, stage_streams
 from compiler.sched.streams.window_unfolding import repeated_inputs
 from hw.errors import SluiceError
+from hw.fabric.driver import MOST_CYCLES
 from hw.fabric.spec import FabricSpec
 
 __all__ = ["Stages"]
+
+_LONG = 1 << 18
+"""Instances of a statement from which on tiles are tried first."""
+
+_MANY = 64
+"""Tiles that are many."""
+
+_TILINGS = 3
+"""Sizes of tiles that are tried."""
 
 
 class Stages:
@@ -71,7 +84,7 @@ class Stages:
 
     def options_of(self, choice: Candidate) -> Options:
         """The options with what the candidate decides of them."""
-        depth = 0 if choice.one_tile else self.options.tile_depth
+        depth = 0 if choice.one_tile else self.options.tile_depth if choice.tile_loops is None else choice.tile_loops
         return replace(self.options, transform=choice.directives, tile_depth=depth)
 
     # The program.
@@ -137,9 +150,44 @@ class Stages:
 
     def fits_sooner(self, choice: Candidate) -> bool:
         """Whether the compiler may and should take the program as one tile, larger than the global buffer."""
-        if self.spec.protocol != "static" or not self.merged or self.options.tile_depth is not None:
+        if self.spec.protocol != "static" or not self.merged or self.options_of(choice).tile_depth is not None:
             return False
         return passes_sooner(self.live(choice), self.spec.glb.half_words)
+
+    @cached_property
+    def independent_loops(self) -> IndependentLoops | None:
+        """Loops that the compiler may cut into tiles because no dependence crosses them, if there are any."""
+        return independent_loops(self.coalesced) if self.may_tile else None
+
+    def require_countable(self, choice: Candidate) -> None:
+        """Raise `StreamError` for a statement with more instances than a run has cycles."""
+        most = MOST_CYCLES
+        for statement in self.directed(choice).statements:
+            trips = extents(statement.domain)
+            if prod(trips) > most:
+                rest = prod(trips[1:])
+                part = f"; take at most {most // rest} values of '{statement.iterators[0]}' in a run"
+                raise StreamError(f"{statement}: it has {prod(trips)} instances, of which its unit computes one in a "
+                                  f"cycle; a run counts up to {most} cycles{part if rest <= most else ''}")
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether there are more instances than are quickly gone through, and loops to cut them into tiles."""
+        most = max(prod(extents(s.domain)) for s in self.program.statements)
+        return most > _LONG and self.independent_loops is not None
+
+    def independent_tiles(self, choice: Candidate) -> list[Candidate]:
+        """The choice with the tilings of independent loops that end soonest by prediction; none where there are no such
+        loops."""
+        loops, program = self.independent_loops, self.directed(choice)
+        if loops is None:
+            return []
+        found = []
+        for sizes in best_sizes(program, loops, self.spec.glb.half_words)[:_TILINGS]:
+            with suppress(TransformError):
+                tiled = choice.with_directives(loops.script(program, sizes), "independent tiles")
+                found.append(replace(tiled, tile_loops=len(sizes)))
+        return found
 
     def largest_tile(self, choice: Candidate, depth: int) -> int:
         """Words of the largest array of a tile, if the outermost `depth` loops enumerate tiles."""
@@ -241,9 +289,16 @@ class Stages:
         plan_bands(schedule, spec, LEAST_LINES[:1])  # whether the arrays fit is known before anything is placed
         with self._timed("map"):
             found = map_program(schedule, spec.mem, relaxation.sparse, relaxation.shared, spec.pe.counter, choice.apart,
-                                relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced, spec.pe)
+                                relaxation.rings, spec.memories if spec.mem_depths else None, choice.balanced, spec.pe,
+                                self.merged)
             found.require_followed()
             return found
+
+    @staticmethod
+    def _band_lengths(schedule: Schedule) -> Sequence[int]:
+        """The lengths of bands that are tried: of many tiles whole ones, as bands only matter to the first and the last
+        tile."""
+        return LEAST_LINES if schedule.staged.tiles <= _MANY else LEAST_LINES[-1:]
 
     def design(self, choice: Candidate) -> CgraDesign:
         """The configured array, validated from outside."""
@@ -255,7 +310,7 @@ class Stages:
             designs = [CgraDesign(parts.asked, parts, self.options_of(choice), spec, application, physical,
                                   replace(config, banks=configure_banks(application, physical, spec, bands)), bands,
                                   self.seconds, choice.coalesced, choice.distributed)
-                       for bands in plan_bands(application.schedule, spec)]
+                       for bands in plan_bands(application.schedule, spec, self._band_lengths(application.schedule))]
             design = min(designs, key=lambda made: made.predicted_start_to_done)
             _ = design.words
         with self._timed("validate"):

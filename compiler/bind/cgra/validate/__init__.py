@@ -21,6 +21,8 @@ the end, to words that banks send.
 4. Every element that the program writes to an output is captured, once per tile, in time and from the statement that
    writes it last, and goes to its place in memory; nothing else is written.
 
+Where a program has many tiles that are proven to do the same, the first few stand for all (`tile_window`).
+
 Timing is that of the hardware's docstrings: a word is at a core input h + 1 + d cycles after it is visible at its
 driver (h switch-box registers, delay d), results are visible a cycle after their operands arrive, memories are as in
 `hw.memtile`.
@@ -29,10 +31,13 @@ driver (h switch-box registers, delay d), results are visible a cycle after thei
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from compiler.bind.cgra.mapping import Application
 from compiler.bind.cgra.place_and_route import Physical
+from compiler.bind.cgra.validate.claims import Claims
 from compiler.bind.cgra.validate.proof import Proof, ValidationReport
+from compiler.bind.cgra.validate.tile_window import find_window
 from compiler.ir.program import Program
 from compiler.sched.verify import ValidationError, bounded_effort
 from hw.errors import SluiceError
@@ -54,4 +59,8 @@ def validate(program: Program, application: Application, physical: Physical, wor
     except SluiceError as error:
         raise ValidationError(f"the configuration words cannot be decoded: {error}") from error
     with bounded_effort(len(program.statements)):
-        return Proof.of(program, application, physical, config, plan, addresses, spec).run()
+        window = find_window(program, Claims(program, application, physical, spec, plan.period), config, plan, spec)
+        if window is None:
+            return Proof.of(program, application, physical, config, plan, addresses, spec).run()
+        proof = Proof.of(window.program, application, physical, window.config, window.plan, addresses, spec)
+        return replace(proof.run(), tiles=window.plan.tiles)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
+import numpy as np
 
 from hw.memtile import Affine, AffineNest
 
-__all__ = ["Again", "Events", "Expression", "centered", "field", "increasing", "merged", "modulo", "quotient"]
+__all__ = ["Again", "Events", "Expression", "PrefixNest", "centered", "field", "increasing", "merged", "modulo",
+           "quotient", "with_turns"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ def merged(nest: AffineNest, widths: Sequence[int]) -> AffineNest:
     return _merged(nest, widths, rings=False)[0]
 
 
+def with_turns(nest: AffineNest, widths: Sequence[int]) -> tuple[AffineNest, dict[int, int]]:
+    """`merged`, also where an address starts anew with every iteration of the outer one of two innermost loops, as that
+    of a circular buffer of any size does; the iterations of the inner one, by number of the address."""
+    return _merged(nest, widths, rings=True)
+
+
 def _merged(nest: AffineNest, widths: Sequence[int], rings: bool) -> tuple[AffineNest, dict[int, int]]:
     """`merged`. With `rings` also where an address starts anew with every iteration of the outer one of two innermost
     loops, as those of a circular buffer of any size do; the iterations of the inner one, by number of the address."""
@@ -87,6 +95,31 @@ def centered(function: Affine, width: int) -> Affine:
 
 
 @dataclass(frozen=True)
+class PrefixNest(AffineNest):
+    """The first `kept` events of a nest."""
+
+    kept: int = 0
+
+    @property
+    def count(self) -> int:
+        """Number of events."""
+        return self.kept
+
+    @property
+    def last_time(self) -> int:
+        """Cycle of the last event."""
+        rest, time = self.kept - 1, self.time_offset
+        for trips, stride in zip(self.ranges, self.time, strict=True):
+            rest, index = divmod(rest, trips)
+            time += index * stride
+        return time
+
+    def evaluate(self, function: Affine) -> np.ndarray:
+        """Values of an affine function at these events, in order, as int64."""
+        return super().evaluate(function)[: self.kept]
+
+
+@dataclass(frozen=True)
 class Again:
     """A loop around a nest that the nest does not have itself: `count` times, every `period` cycles."""
 
@@ -105,12 +138,15 @@ class Events:
     def __init__(self, name: str, nest: AffineNest, widths: Sequence[int], outer: Sequence[Again] = (),
                  conditions: Sequence[str] = (), rings: bool = False) -> None:
         self.name = name
+        end = nest.last_time if isinstance(nest, PrefixNest) else None
         nest, self._turns = _merged(nest, widths, rings)
         self.nest = nest
         self._widths = widths
         self._iterators = [f"i{d}" for d in range(len(nest.ranges))]
         self._bounds = [f"0 <= {i} < {n}" for i, n in zip(self._iterators, nest.ranges, strict=True)]
         self._bounds += [*(f"0 <= {loop.name} < {loop.count}" for loop in outer), *conditions]
+        if end is not None:
+            self._bounds.append(f"{self._affine(Affine(nest.time, nest.time_offset)).text} <= {end}")
         self._again = "".join(f" + {loop.period}*{loop.name}" for loop in outer)
         self.point = f"{name}[{', '.join([*(loop.name for loop in outer), *self._iterators[::-1]])}]"
 

@@ -38,7 +38,8 @@ Describe = Callable[[tuple[int, ...]], str]
 
 @dataclass
 class ValidationReport:
-    """What one validation has proven, in numbers."""
+    """What one validation has proven, in numbers. `tiles`: if that is for all tiles by the first ones, how many these
+    are, which are counted."""
 
     statements: int = 0
     reads: int = 0
@@ -48,9 +49,11 @@ class ValidationReport:
     elements: int = 0
     units: int = 0
     vectors: int = 0
+    tiles: int = 0
 
     def __str__(self) -> str:
-        return (f"validated: {self.reads} reads of {self.statements} statements see their values through "
+        window = f" of the first {self.tiles} tiles, which stand for all" if self.tiles else ""
+        return (f"validated{window}: {self.reads} reads of {self.statements} statements see their values through "
                 f"{self.memory_outputs} memory outputs, {self.port_pairs} pairs of controllers never share a port, "
                 f"{self.units} units compute their expressions on {self.vectors} operand vectors, "
                 f"{self.elements} output elements are captured by {self.banks} banks in time")
