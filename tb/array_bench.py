@@ -22,9 +22,9 @@ SETTLE = 40
 async def configure(dut, words: list[list[int]]) -> None:
     """Write the words with idle cycles in between, then wait until the last one has arrived."""
     for address, data in words:
-        dut.cfg_valid.value, dut.cfg_address.value, dut.cfg_data.value = 1, address, data
+        dut.cfg__valid.value, dut.cfg__address.value, dut.cfg__data.value = 1, address, data
         await FallingEdge(dut.clk)
-        dut.cfg_valid.value, dut.cfg_address.value, dut.cfg_data.value = 0, 0, 0xFFFFFFFF
+        dut.cfg__valid.value, dut.cfg__address.value, dut.cfg__data.value = 0, 0, 0xFFFFFFFF
         if data % 3 == 0:
             await FallingEdge(dut.clk)
     for _ in range(SETTLE):
@@ -65,7 +65,7 @@ async def run(dut, run: dict, rng: random.Random) -> None:
 async def runs(dut) -> None:
     """All runs one after the other, without a reset in between."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    dut.cfg_valid.value, dut.en.value, dut.flush.value, dut.rst.value = 0, 0, 0, 1
+    dut.cfg__valid.value, dut.en.value, dut.flush.value, dut.rst.value = 0, 0, 0, 1
     # The clock's first edge must find all of this.
     await Timer(5, "ns")
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())

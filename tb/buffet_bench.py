@@ -17,7 +17,7 @@ from hw.sim.bench import bench_data
 
 def silence(dut) -> None:
     """Reset, and nothing at the inputs."""
-    for port in (dut.en, dut.flush, dut.cfg_valid, dut.fill__valid, dut.update__valid, dut.out__ready):
+    for port in (dut.en, dut.flush, dut.cfg__valid, dut.fill__valid, dut.update__valid, dut.out__ready):
         port.value = 0
     dut.rst.value = 1
 
@@ -26,11 +26,11 @@ async def configure(dut, words: list[list[int]]) -> None:
     """Reset, which switches everything off, then write the configuration and restart."""
     silence(dut)
     await FallingEdge(dut.clk)
-    dut.rst.value, dut.cfg_valid.value = 0, 1
+    dut.rst.value, dut.cfg__valid.value = 0, 1
     for feature, register, data in words:
-        dut.cfg_feature.value, dut.cfg_register.value, dut.cfg_data.value = feature, register, data
+        dut.cfg__feature.value, dut.cfg__register.value, dut.cfg__data.value = feature, register, data
         await FallingEdge(dut.clk)
-    dut.cfg_valid.value, dut.flush.value = 0, 1
+    dut.cfg__valid.value, dut.flush.value = 0, 1
     await FallingEdge(dut.clk)
     dut.flush.value = 0
 
@@ -88,7 +88,7 @@ async def run(dut, data: dict, rng: random.Random) -> tuple[int, int]:
 async def start(dut) -> random.Random:
     """The clock's first edge must find all inputs defined."""
     silence(dut)
-    for port in (dut.cfg_feature, dut.cfg_register, dut.cfg_data, dut.fill__payload, dut.update__payload):
+    for port in (dut.cfg__feature, dut.cfg__register, dut.cfg__data, dut.fill__payload, dut.update__payload):
         port.value = 0
     await Timer(5, "ns")
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())

@@ -65,7 +65,7 @@ async def run(dut, data: dict, rng: random.Random) -> int:
 async def runs(dut) -> None:
     """All runs one after the other, without a reset in between."""
     rng = random.Random(cocotb.RANDOM_SEED)
-    for port in (dut.cfg_valid, dut.cfg_address, dut.cfg_data, dut.en, dut.flush):
+    for port in (dut.cfg__valid, dut.cfg__address, dut.cfg__data, dut.en, dut.flush):
         port.value = 0
     dut.i_stream_valid.value, dut.i_stream_ready.value = 0, 0
     dut.rst.value = 1

@@ -43,20 +43,20 @@ class Bench:
     async def configure(self, *configs: patterns.Config) -> None:
         """Reset, then load one configuration per tile."""
         dut = self.dut
-        for port in (dut.en, dut.flush, dut.cfg_valid, dut.data_in, dut.chain_in):
+        for port in (dut.en, dut.flush, dut.cfg__valid, dut.data_in, dut.chain_in):
             port.value = 0
         dut.rst.value = 1
         await FallingEdge(dut.clk)
         await FallingEdge(dut.clk)
         dut.rst.value = 0
-        dut.cfg_valid.value = 1
+        dut.cfg__valid.value = 1
         for tile, config in enumerate(configs):
             dut.cfg_tile.value = tile
             MODELS[tile].configure(config)
             for (feature, register), data in config.words(SPEC).items():
-                dut.cfg_feature.value, dut.cfg_register.value, dut.cfg_data.value = feature, register, data
+                dut.cfg__feature.value, dut.cfg__register.value, dut.cfg__data.value = feature, register, data
                 await FallingEdge(dut.clk)
-        dut.cfg_valid.value = 0
+        dut.cfg__valid.value = 0
 
     async def run(self, data_in: np.ndarray, chain_in: np.ndarray) -> tuple[np.ndarray, int]:
         """Flush and run: `data_out` of both tiles (4, cycles), and the two conflict flags at the end."""

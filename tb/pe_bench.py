@@ -17,11 +17,11 @@ async def write(dut, words: list[list[int]]) -> None:
     dut.clear.value = 1
     await FallingEdge(dut.clk)
     dut.clear.value = 0
-    dut.cfg_valid.value = 1
+    dut.cfg__valid.value = 1
     for feature, register, data in words:
-        dut.cfg_feature.value, dut.cfg_register.value, dut.cfg_data.value = feature, register, data
+        dut.cfg__feature.value, dut.cfg__register.value, dut.cfg__data.value = feature, register, data
         await FallingEdge(dut.clk)
-    dut.cfg_valid.value = 0
+    dut.cfg__valid.value = 0
     dut.en.value = 1
 
 
@@ -39,7 +39,7 @@ async def operations(dut) -> None:
     """Every case: configure, then a row of operands per cycle, a result per cycle, `latency` cycles later."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     dut.rst.value = 1
-    dut.cfg_valid.value = dut.clear.value = dut.en.value = 0
+    dut.cfg__valid.value = dut.clear.value = dut.en.value = 0
     await FallingEdge(dut.clk)
     dut.rst.value = 0
     for case in bench_data():

@@ -10,6 +10,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 
+from hw.lib.configuration import ConfigSignature, passed_on
 from hw.memtile import MemTileSpec
 from hw.memtile.core import MemCore
 from hw.memtile.dual_port import DualPortBuffer
@@ -39,10 +40,7 @@ class ChainedPair(Component):
                 "en": In(1),
                 "flush": In(1),
                 "cfg_tile": In(1),
-                "cfg_valid": In(1),
-                "cfg_feature": In(8),
-                "cfg_register": In(8),
-                "cfg_data": In(32),
+                "cfg": In(ConfigSignature()),
                 "data_in": In(width * spec.inputs),
                 "chain_in": In(width * spec.outputs),
                 "data_out": Out(width * spec.outputs * 2),
@@ -61,10 +59,10 @@ class ChainedPair(Component):
             m.d.comb += [
                 Cat(tile.data_in).eq(self.data_in),
                 Cat(tile.chain_in).eq(chain),
-                tile.cfg_valid.eq(self.cfg_valid & (self.cfg_tile == number)),
+                tile.en.eq(self.en),
+                tile.flush.eq(self.flush),
+                *passed_on(self.cfg, tile.cfg, self.cfg.valid & (self.cfg_tile == number)),
             ]
-            for port in ("en", "flush", "cfg_feature", "cfg_register", "cfg_data"):
-                m.d.comb += getattr(tile, port).eq(getattr(self, port))
         m.d.comb += [
             self.data_out.eq(Cat(tile.data_out for tile in tiles)),
             self.conflict.eq(Cat(tile.conflict for tile in tiles)),

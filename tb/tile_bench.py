@@ -22,11 +22,11 @@ async def configure(dut, words: list[list[int]]) -> None:
     """Clear, then write; words for another tile, which come between them, must not matter."""
     for unit, feature, register, data in [[0xFFFF, 0, 0, 0], *words]:
         for target, value in ((TILE ^ 0x0100, ~data & 0xFFFFFFFF), (unit or TILE, data)):
-            dut.i_cfg_valid.value = 1
-            dut.i_cfg_address.value = target << 16 | feature << 8 | register
-            dut.i_cfg_data.value = value
+            dut.i_cfg__valid.value = 1
+            dut.i_cfg__address.value = target << 16 | feature << 8 | register
+            dut.i_cfg__data.value = value
             await FallingEdge(dut.clk)
-    dut.i_cfg_valid.value = 0
+    dut.i_cfg__valid.value = 0
     for _ in range(3):
         await FallingEdge(dut.clk)
 
@@ -55,7 +55,7 @@ async def runs(dut) -> None:
     """All runs one after the other."""
     rng = random.Random(cocotb.RANDOM_SEED)
     dut.id.value = TILE
-    dut.en.value = dut.flush.value = dut.i_cfg_valid.value = 0
+    dut.en.value = dut.flush.value = dut.i_cfg__valid.value = 0
     if hasattr(dut, "i_conflict"):
         dut.i_conflict.value = 0
     # The clock's first edge must find all of this.

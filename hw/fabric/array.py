@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.bus import BUS
+from hw.fabric.bus import BusSignature
 from hw.fabric.config import CLEAR_ADDRESS, EDGE, tile_id
 from hw.fabric.edge_stage import EdgeStage
 from hw.fabric.elastic_edge import ElasticEdgeStage
@@ -17,6 +18,7 @@ from hw.fabric.handshakes import handshakes
 from hw.fabric.routing import Side, neighbour
 from hw.fabric.spec import FabricSpec, TileKind
 from hw.fabric.tile import MemTile, PeTile, track_ports
+from hw.lib.configuration import passed_on
 from hw.verilog import convert, convert_files
 
 __all__ = ["ARRAY_MODULE", "EDGE_MODULE", "TILE_MODULES", "CgraArray", "emit_array", "emit_tiles",
@@ -45,8 +47,8 @@ class CgraArray(wiring.Component):
 
     Ports:
 
-    * `cfg_valid`, `cfg_address` (32), `cfg_data` (32): configuration, a word in each cycle in which valid is 1,
-      in effect after `FabricSpec.config_latency` cycles whatever `en` is. Reset clears the configuration.
+    * `cfg` (`hw.fabric.bus.BusSignature`): configuration, a word in each cycle in which `valid` is 1, in effect after
+      `FabricSpec.config_latency` cycles whatever `en` is. Reset clears the configuration.
     * `en`: the array advances; `flush`: every controller restarts. Obeyed `EN_LATENCY` cycles later.
     * `i_stream[c]`, `o_stream[c]`: words from and to the global buffer at column c. A word that comes in is on all
       tracks into row 0 `IO_INPUT_LATENCY` cycles later; one that goes out left its track `IO_OUTPUT_LATENCY`
@@ -62,7 +64,7 @@ class CgraArray(wiring.Component):
         self._elastic = spec.protocol == "ready-valid"
         super().__init__(
             {
-                **{f"cfg_{name}": In(width) for name, width in BUS.items()},
+                "cfg": In(BusSignature()),
                 "en": In(1),
                 "flush": In(1),
                 "i_stream": In(spec.width).array(spec.columns),
@@ -98,27 +100,24 @@ class CgraArray(wiring.Component):
         m.d.sync += [outputs[0].eq(en), outputs[1].eq(flush)]
         return outputs
 
-    def _bus_root(self, m: Module) -> dict[str, Signal]:
+    def _bus_root(self, m: Module) -> Any:
         """First register of the bus. Tiles have no reset: reset makes this register send the word that clears."""
-        idle = {"valid": 1, "address": CLEAR_ADDRESS, "data": 0}
-        bus = {name: Signal(width, name=f"cfg_root_{name}", init=idle[name]) for name, width in BUS.items()}
-        m.d.sync += [signal.eq(getattr(self, f"cfg_{name}")) for name, signal in bus.items()]
+        bus = BusSignature(clearing=True).create(path=("cfg_root",))
+        m.d.sync += passed_on(self.cfg, bus)
         return bus
 
-    def _bus_column(self, m: Module, column: int, root: dict[str, Signal]) -> dict[str, Signal]:
+    def _bus_column(self, m: Module, column: int, root: Any) -> Any:
         """The bus into a column: only words for its units pass."""
-        bus = {name: Signal(width, name=f"cfg_{column}_{name}") for name, width in BUS.items()}
-        unit = root["address"][16:]
+        bus = BusSignature().create(path=(f"cfg_{column}",))
+        unit = root.address[16:]
         mine = Signal(name=f"cfg_{column}_mine")
-        m.d.comb += mine.eq(root["valid"] & ((unit[:8] == column) | (unit == CLEAR_ADDRESS >> 16)))
-        m.d.sync += bus["valid"].eq(mine)
+        m.d.comb += mine.eq(root.valid & ((unit[:8] == column) | (unit == CLEAR_ADDRESS >> 16)))
+        m.d.sync += bus.valid.eq(mine)
         with m.If(mine):
-            m.d.sync += [bus[name].eq(root[name]) for name in ("address", "data")]
+            m.d.sync += [bus.address.eq(root.address), bus.data.eq(root.data)]
         return bus
 
-    def _column(
-        self, m: Module, column: int, control: tuple[Signal, Signal], bus: dict[str, Signal]
-    ) -> Value:
+    def _column(self, m: Module, column: int, control: tuple[Signal, Signal], bus: Any) -> Value:
         """Tiles and edge stage of a column; the result is whether a memory in it reports a conflict."""
         groups = [
             self._register(m, f"column{column}_rows{first}", *control)
@@ -137,8 +136,7 @@ class CgraArray(wiring.Component):
             m.submodules[f"tile_{row}_{column}"] = Instance(tile_module(self.spec, kind, column), **ports)
         return conflicts[0]
 
-    def _edge_stage(self, m: Module, column: int, control: tuple[Signal, Signal],
-                    bus: dict[str, Signal]) -> dict[str, Value]:
+    def _edge_stage(self, m: Module, column: int, control: tuple[Signal, Signal], bus: Any) -> dict[str, Value]:
         """The edge stage of a column; the result is what enters row 0, by the name of the tile's port."""
         stream = Signal(self.spec.width, name=f"stream_{column}")
         tracks = self._tracks[0, column]
@@ -148,7 +146,7 @@ class CgraArray(wiring.Component):
             i_clk=ClockSignal(),
             i_id=Const(tile_id(EDGE, column), 16),
             i_en=control[0],
-            **{f"i_i_cfg_{name}": signal for name, signal in bus.items()},
+            **_interface("i_i_cfg", bus),
             i_i_stream=self.i_stream[column],
             o_o_stream=self.o_stream[column],
             **{f"i_i_track{track}": tracks[f"word_n{track}"] for track in range(self.spec.tracks)},
@@ -183,13 +181,10 @@ class CgraArray(wiring.Component):
             "i_flush": control[1],
         }
 
-    def _bus_ports(
-        self, row: int, column: int, bus: dict[str, Signal], ports: dict[str, Value]
-    ) -> dict[str, Signal]:
+    def _bus_ports(self, row: int, column: int, bus: Any, ports: dict[str, Value]) -> Any:
         """Add the bus to a tile's `ports`; the result is the bus for the tile below."""
-        following = {name: Signal(width, name=f"cfg_{row}_{column}_{name}") for name, width in BUS.items()}
-        ports |= {f"i_i_cfg_{name}": signal for name, signal in bus.items()}
-        ports |= {f"o_o_cfg_{name}": signal for name, signal in following.items()}
+        following = BusSignature().create(path=(f"cfg_{row}_{column}",))
+        ports |= _interface("i_i_cfg", bus) | _interface("o_o_cfg", following)
         return following
 
     def _track_connections(self, row: int, column: int, north: dict[str, Value]) -> dict[str, Value]:
@@ -207,6 +202,11 @@ class CgraArray(wiring.Component):
         if place is not None:
             return self._tracks[place][f"{network}_{side.opposite.name.lower()}{end[1:]}"]
         return north.get(name, Const(0, width))
+
+
+def _interface(prefix: str, signals: Any) -> dict[str, Value]:
+    """Ports of an `Instance`, by the names that an interface called `prefix` has in Verilog."""
+    return {f"{prefix}__{name}": getattr(signals, name) for name in signals.signature.members}
 
 
 def tile_module(spec: FabricSpec, kind: TileKind, column: int) -> str:

@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.fabric.bank_config import BANDS_BITS, BANK_NEST_FEATURE, CREDIT_BITS, bank_controller, bank_layout
-from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.bus import BusReceiver, BusSignature
 from hw.fabric.spec import EN_LATENCY, FabricError, FabricSpec
 from hw.lib.configuration import ConfigurationStore
 from hw.limits import Limits
@@ -68,7 +68,7 @@ class BankSignature(wiring.Signature):
         lines = line_bits(spec)
         super().__init__({
             "id": In(16),
-            **{f"i_cfg_{name}": In(width) for name, width in BUS.items()},
+            "i_cfg": In(BusSignature()),
             "en": In(1),
             "flush": In(1),
             "begin": In(1),
@@ -110,7 +110,7 @@ class Bank(wiring.Component):
     Memory side: `fill` writes `fill_data` to line `fill_line`; `drain` reads line `drain_line`, on `drain_data` from
     the next cycle until the next `drain`. Lines are as wide as the memory bus, word address 0 in the low bits.
 
-    Configuration: `id` and `i_cfg_*` as for a tile (`hw.fabric.bus`); `enable`, `output`, `first`, `bands`,
+    Configuration: `id` and `i_cfg` as for a tile (`hw.fabric.bus`); `enable`, `output`, `first`, `bands`,
     `band_cycles`, `lag`, `room` are its registers (`hw.fabric.bank_config`). The controller's own register for the
     first cycle has no effect: tiles begin with `begin`.
     """
@@ -141,11 +141,11 @@ class Bank(wiring.Component):
         """The controller restarts with every tile; the result is the word address of its event."""
         controller = AffineController(bank_controller(self.spec.glb))
         m.submodules.controller = ResetInserter(receiver.clear)(controller)
-        offset = receiver.cfg_register == ControllerRegister.TIME + AffineSpec.OFFSET_ENTRY
+        offset = receiver.cfg.register == ControllerRegister.TIME + AffineSpec.OFFSET_ENTRY
         m.d.comb += [
-            controller.cfg_valid.eq(receiver.cfg_valid & (receiver.cfg_feature == BANK_NEST_FEATURE)),
-            controller.cfg_register.eq(receiver.cfg_register),
-            controller.cfg_data.eq(Mux(offset, 0, receiver.cfg_data)),
+            controller.cfg.valid.eq(receiver.cfg.valid & (receiver.cfg.feature == BANK_NEST_FEATURE)),
+            controller.cfg.register.eq(receiver.cfg.register),
+            controller.cfg.data.eq(Mux(offset, 0, receiver.cfg.data)),
             controller.en.eq(self.step),
             controller.flush.eq(self.restart),
         ]

@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Flow, In, Member, Out
 
 from hw.fabric.config import CLEAR_ADDRESS
-from hw.lib.configuration import CONFIGURATION_PORT, WORD_BITS
+from hw.lib.configuration import WORD_BITS, ConfigSignature, passed_on
 from hw.lib.multiplexer import hold
 
-__all__ = ["BUS", "BusReceiver"]
+__all__ = ["CLEAR", "BusReceiver", "BusSignature"]
 
-BUS = {"valid": 1, "address": 32, "data": WORD_BITS}
-"""Signals of the bus and their widths: one word in each cycle in which valid is 1."""
+CLEAR = {"valid": 1, "address": CLEAR_ADDRESS, "data": 0}
+"""The word on the bus that makes all units forget their configuration."""
+
+
+class BusSignature(wiring.Signature):
+    """The bus: in each cycle with `valid`, `data` (32 bits) for `address` (32): unit, feature and register. With
+    `clearing`, signals begin as the word that clears."""
+
+    def __init__(self, *, clearing: bool = False):
+        widths = {"valid": 1, "address": 32, "data": WORD_BITS}
+        super().__init__({
+            name: Member(Flow.Out, width, init=CLEAR[name] if clearing else 0)  # pyright: ignore[reportCallIssue]
+            for name, width in widths.items()})
 
 
 class BusReceiver(wiring.Component):
     """A unit's register on the bus, and the decoder behind it.
 
-    `i_valid`, `i_address`, `i_data` are the bus from the unit before, `o_*` the same for the unit after, one cycle
-    later. From these, `cfg_*` and `clear` (see `hw.lib.configuration.CONFIGURATION_PORT`) are decoded for the unit
-    whose address is `id`.
+    `i` is the bus from the unit before, `o` that for the unit after, one cycle later. From it, `cfg` (a
+    `hw.lib.configuration.ConfigSignature`) and `clear` are decoded for the unit whose address is `id`.
     """
 
     def __init__(self) -> None:
-        ports = {"id": In(16)}
-        for name, width in BUS.items():
-            ports |= {f"i_{name}": In(width), f"o_{name}": Out(width)}
-        super().__init__(ports | {name: Out(member.shape) for name, member in CONFIGURATION_PORT.items()})
+        super().__init__({
+            "id": In(16), "i": In(BusSignature()), "o": Out(BusSignature()), "cfg": Out(ConfigSignature()),
+            "clear": Out(1),
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.sync += [
-            self.o_valid.eq(self.i_valid),
-            self.o_address.eq(hold(self.o_address, self.i_valid, self.i_address)),
-            self.o_data.eq(hold(self.o_data, self.i_valid, self.i_data)),
+            self.o.valid.eq(self.i.valid),
+            self.o.address.eq(hold(self.o.address, self.i.valid, self.i.address)),
+            self.o.data.eq(hold(self.o.data, self.i.valid, self.i.data)),
         ]
-        unit = self.o_address[16:]
+        unit = self.o.address[16:]
         m.d.comb += [
-            self.cfg_valid.eq(self.o_valid & (unit == self.id)),
-            self.cfg_feature.eq(self.o_address[8:16]),
-            self.cfg_register.eq(self.o_address[:8]),
-            self.cfg_data.eq(self.o_data),
-            self.clear.eq(self.o_valid & (unit == CLEAR_ADDRESS >> 16)),
+            self.cfg.valid.eq(self.o.valid & (unit == self.id)),
+            self.cfg.feature.eq(self.o.address[8:16]),
+            self.cfg.register.eq(self.o.address[:8]),
+            self.cfg.data.eq(self.o.data),
+            self.clear.eq(self.o.valid & (unit == CLEAR_ADDRESS >> 16)),
         ]
         return m
 
-    def connect(self, m: Module, unit: wiring.Component) -> None:
-        """Connect the receiver to the ports `id` and `i_cfg_*` of a unit, and to `o_cfg_*` if it has them."""
-        m.d.comb += self.id.eq(unit.id)
-        for name in BUS:
-            m.d.comb += getattr(self, f"i_{name}").eq(getattr(unit, f"i_cfg_{name}"))
-            if hasattr(unit, f"o_cfg_{name}"):
-                m.d.comb += getattr(unit, f"o_cfg_{name}").eq(getattr(self, f"o_{name}"))
+    def connect(self, m: Module, unit: Any) -> None:
+        """Connect the receiver to the ports `id` and `i_cfg` of a unit, and to `o_cfg` if it has it."""
+        m.d.comb += [self.id.eq(unit.id), *passed_on(unit.i_cfg, self.i)]
+        if hasattr(unit, "o_cfg"):
+            m.d.comb += passed_on(self.o, unit.o_cfg)
 
-    def serve(self, m: Module, part: wiring.Component) -> None:
+    def serve(self, m: Module, part: Any) -> None:
         """Connect a part of the unit that has a configuration port, with or without `clear`."""
-        for name in CONFIGURATION_PORT:
-            if hasattr(part, name):
-                m.d.comb += getattr(part, name).eq(getattr(self, name))
+        m.d.comb += passed_on(self.cfg, part.cfg)
+        if hasattr(part, "clear"):
+            m.d.comb += part.clear.eq(self.clear)

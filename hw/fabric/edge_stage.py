@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.bus import BusReceiver, BusSignature
 from hw.fabric.config import io_layout
 from hw.fabric.connection_box import ConnectionBox
 from hw.fabric.spec import FabricSpec
@@ -21,7 +21,7 @@ class EdgeStage(wiring.Component):
 
     `i_stream`: word from the global buffer; it is at `o_track`, which drives all tracks into row 0, one cycle later
     (`IO_INPUT_LATENCY`). `i_track*`: word tracks out of row 0; the one that is configured is at `o_stream`, towards
-    the global buffer, one cycle later (`IO_OUTPUT_LATENCY`). `id`, `en`, `i_cfg_*`: as for a tile.
+    the global buffer, one cycle later (`IO_OUTPUT_LATENCY`). `id`, `en`, `i_cfg`: as for a tile.
     """
 
     def __init__(self, spec: FabricSpec):
@@ -30,7 +30,7 @@ class EdgeStage(wiring.Component):
             {
                 "id": In(16),
                 "en": In(1),
-                **{f"i_cfg_{name}": In(width) for name, width in BUS.items()},
+                "i_cfg": In(BusSignature()),
                 "i_stream": In(spec.width),
                 "o_stream": Out(spec.width),
                 **{f"i_track{track}": In(spec.width) for track in range(spec.tracks)},

@@ -22,7 +22,7 @@ class ElasticEdgeStage(EdgeStage):
     `o_track`, which drives all tracks into row 0, and goes in a cycle in which all of them are ready (`i_track_ready`,
     `o_track_valid`, a bit for each). `i_track*` with `i_track_valid` and `o_track_ready`: word tracks out of row 0; a
     token of the one that is configured is at `o_stream`, with `o_stream_valid` and `i_stream_ready`, one cycle later.
-    `id`, `en`, `flush`, `i_cfg_*`: as for a tile.
+    `id`, `en`, `flush`, `i_cfg`: as for a tile.
     """
 
     @staticmethod

@@ -11,12 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.fabric.bank import TILES_BITS, BandCounter, line_bits
 from hw.fabric.bank_config import bank_controller
-from hw.fabric.bus import BUS
+from hw.fabric.bus import BusSignature
 from hw.fabric.config import bank_id
 from hw.fabric.control import TileClock
 from hw.fabric.elastic_bank import build_bank
 from hw.fabric.handshakes import handshakes
 from hw.fabric.spec import EN_LATENCY, FabricSpec
+from hw.lib.configuration import passed_on
 
 __all__ = ["DrainSignature", "FillSignature", "GlobalBuffer"]
 
@@ -62,7 +63,7 @@ class GlobalBuffer(wiring.Component):
     Array side: `i_stream[c]` goes to the array, `o_stream[c]` comes from it, as the ports of `CgraArray` with these
     names; of two banks in a column the first one sends, the second one takes words. Banks see `en` and `flush`
     `EN_LATENCY` cycles after the root, like the tiles. `last_output`: number of the unstalled cycle in which an output
-    bank last took a word. `cfg_*`: the configuration bus.
+    bank last took a word. `cfg`: the configuration bus.
 
     `bank` builds one bank.
     """
@@ -74,7 +75,7 @@ class GlobalBuffer(wiring.Component):
         columns, banks, time_width = spec.columns, spec.bank_slots, bank_controller(spec.glb).time_width
         flags = ("enable", "output", "blocked", "left", "complete", "overrun", "wanted")
         super().__init__({
-            **{f"cfg_{name}": In(width) for name, width in BUS.items()},
+            "cfg": In(BusSignature()),
             "en": In(1),
             "flush": In(1),
             "tiles": In(TILES_BITS),
@@ -119,7 +120,7 @@ class GlobalBuffer(wiring.Component):
         m.submodules[f"bands{number}"] = bands
         m.d.comb += [
             bank.id.eq(bank_id(self.spec, number)),
-            *(getattr(bank, f"i_cfg_{name}").eq(getattr(self, f"cfg_{name}")) for name in BUS),
+            *passed_on(self.cfg, bank.i_cfg),
             bank.en.eq(en),
             bank.flush.eq(flush),
             bank.begin.eq(_delayed(m, clock.begin, f"begin{number}")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -14,8 +14,7 @@ from hw.dma.register_file import RegisterFile
 from hw.dma.spec import DmaSpec
 from hw.dma.watchdog import bus_moves
 from hw.fabric.bank import check_global_buffer
-from hw.fabric.bus import BUS
-from hw.fabric.config import CLEAR_ADDRESS
+from hw.fabric.bus import CLEAR, BusSignature
 from hw.fabric.control import RunControl
 from hw.fabric.control_registers import control_registers
 from hw.fabric.elastic_bank import build_bank
@@ -24,6 +23,7 @@ from hw.fabric.handshakes import handshakes
 from hw.fabric.loader import ConfigurationLoader
 from hw.fabric.spec import FabricSpec
 from hw.fabric.transfer_engine import TransferEngine
+from hw.lib.configuration import passed_on
 
 __all__ = ["ArraySignature", "CgraHost", "host_ports"]
 
@@ -33,7 +33,7 @@ class ArraySignature(wiring.Signature):
 
     def __init__(self, spec: FabricSpec):
         super().__init__({
-            **{f"cfg_{name}": Out(width) for name, width in BUS.items()},
+            "cfg": Out(BusSignature()),
             "en": Out(1),
             "flush": Out(1),
             "i_stream": Out(spec.width).array(spec.columns),
@@ -125,12 +125,10 @@ class CgraHost(wiring.Component):
             engine.load_stop.eq(loader.stop),
             loader.read_done.eq(engine.load_done),
         ]
-        bus = {name: Signal(width, name=f"cfg_{name}") for name, width in BUS.items()}
-        clear = {"valid": 1, "address": CLEAR_ADDRESS, "data": 0}
-        for name, signal in bus.items():
-            m.d.sync += signal.eq(Mux(control.array_clear, clear[name], getattr(loader, f"cfg_{name}")))
-            m.d.comb += getattr(self.array, f"cfg_{name}").eq(signal)
-            m.d.comb += getattr(self._buffer, f"cfg_{name}").eq(signal)
+        bus = BusSignature().create(path=("cfg",))
+        for name, value in CLEAR.items():
+            m.d.sync += getattr(bus, name).eq(Mux(control.array_clear, value, getattr(loader.cfg, name)))
+        m.d.comb += [*passed_on(bus, self.array.cfg), *passed_on(bus, self._buffer.cfg)]
 
     def _connect_run(self, m: Module) -> None:
         control, engine = self._control, self._engine

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.spec import ROW_BYTES_BITS, TILE_JOB, DmaSpec
-from hw.fabric.bus import BUS
+from hw.fabric.bus import BusSignature
 from hw.fabric.image import FRAME_WORDS, MAGIC
 from hw.fabric.status import RunError
 
@@ -24,7 +24,7 @@ class ConfigurationLoader(wiring.Component):
     """Reads an image (`hw.fabric.image`) and puts its pairs on the configuration bus, one per cycle at most.
 
     Ports: `start` with `address` (byte address) and `words` (length of the image in 32-bit words), both to be held
-    until `done`; `busy` after `start`; `done` in its last cycle, with `error` (a `RunError`). `cfg_*`: the bus.
+    until `done`; `busy` after `start`; `done` in its last cycle, with `error` (a `RunError`). `cfg`: the bus.
     `job`, `word`, `read_done`, `stop`: to a `BurstReader` on a 64-bit bus. `done` of the reader without a last word
     means that memory reported an error.
 
@@ -39,7 +39,7 @@ class ConfigurationLoader(wiring.Component):
             "busy": Out(1),
             "done": Out(1),
             "error": Out(RunError),
-            **{f"cfg_{name}": Out(width) for name, width in BUS.items()},
+            "cfg": Out(BusSignature()),
             "job": Out(stream.Signature(TILE_JOB)),
             "word": In(stream.Signature(DmaSpec().word)),
             "read_done": In(1),
@@ -55,8 +55,8 @@ class ConfigurationLoader(wiring.Component):
             self.job.p.row_bytes.eq(self.words * WORD_BYTES),
             self.job.p.rows.eq(1),
             self.job.p.planes.eq(1),
-            self.cfg_address.eq(low),
-            self.cfg_data.eq(high),
+            self.cfg.address.eq(low),
+            self.cfg.data.eq(high),
         ]
         with m.If(self.start):
             m.d.sync += total.eq(0)
@@ -116,7 +116,7 @@ class ConfigurationLoader(wiring.Component):
         with m.Elif(self.read_done):
             self._end(m, RunError.READ_RESPONSE)
         with m.Else():
-            m.d.comb += self.cfg_valid.eq(self.word.valid)
+            m.d.comb += self.cfg.valid.eq(self.word.valid)
 
 
 def _accumulate(total: Value, word: Value) -> Value:

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.fabric.bus import BUS, BusReceiver
+from hw.fabric.bus import BusReceiver, BusSignature
 from hw.fabric.config import (
     connection_field,
     delay_field,
@@ -53,8 +53,8 @@ class Tile(wiring.Component, ABC):
 
     * `i_*` and `o_*` for the tracks (see `track_ports`); outgoing ones are registers.
     * `id` (16): the tile's address.
-    * `i_cfg_valid`, `i_cfg_address` (32), `i_cfg_data` (32): the configuration bus, passed on one cycle later as
-      `o_cfg_*`. A word is in effect in the second cycle after it came in.
+    * `i_cfg` (`hw.fabric.bus.BusSignature`): the configuration bus, passed on one cycle later as `o_cfg`. A word is
+      in effect in the second cycle after it came in.
     * `en` and `flush`: obeyed one cycle later, by way of the tile's own registers.
     * `i_conflict` and `o_conflict`, of a memory's tile: some memory of this column, from the south edge up to this
       tile, has two controllers that wanted one port in one cycle since the last `flush`; out one cycle later than in.
@@ -67,8 +67,7 @@ class Tile(wiring.Component, ABC):
         ports = {"id": In(16), "en": In(1), "flush": In(1)}
         for name, width in track_ports(spec).items():
             ports |= {f"i_{name}": In(width), f"o_{name}": Out(width)}
-        for name, width in BUS.items():
-            ports |= {f"i_cfg_{name}": In(width), f"o_cfg_{name}": Out(width)}
+        ports |= {"i_cfg": In(BusSignature()), "o_cfg": Out(BusSignature())}
         if self.kind is TileKind.MEM:
             ports |= {"i_conflict": In(1), "o_conflict": Out(1)}
         super().__init__(ports)

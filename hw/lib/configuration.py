@@ -9,34 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from hw.errors import SluiceError
 from hw.lib.multiplexer import hold
 
 __all__ = [
-    "CONFIGURATION_PORT",
     "WORD_BITS",
+    "ConfigSignature",
     "ConfigurationError",
     "ConfigurationStore",
     "Field",
     "Layout",
     "Words",
+    "passed_on",
 ]
 
 WORD_BITS = 32
-
-CONFIGURATION_PORT = {
-    "cfg_valid": In(1),
-    "cfg_feature": In(8),
-    "cfg_register": In(8),
-    "cfg_data": In(WORD_BITS),
-    "clear": In(1),
-}
-"""Ports through which a unit receives configuration words, and the order to forget them all."""
 
 Words = Mapping[tuple[int, int], int]
 """Configuration of one unit: data by (feature, register)."""
@@ -44,6 +37,22 @@ Words = Mapping[tuple[int, int], int]
 
 class ConfigurationError(SluiceError):
     """A configuration that does not fit the hardware, or configuration words that no configuration encodes to."""
+
+
+class ConfigSignature(wiring.Signature):
+    """Writes to configuration registers: in each cycle with `valid`, `data` (32 bits) to `register` (8) of `feature`
+    (8), which is left out where all writes are to one feature."""
+
+    def __init__(self, *, feature: bool = True):
+        super().__init__({
+            "valid": Out(1), **({"feature": Out(8)} if feature else {}), "register": Out(8), "data": Out(WORD_BITS)})
+
+
+def passed_on(source: Any, target: Any, valid: ValueLike | None = None) -> list[Any]:
+    """What gives the writes of one interface to another, of a configuration bus too; `valid` in place of the source's
+    own says which."""
+    others = [getattr(target, name).eq(getattr(source, name)) for name in target.signature.members if name != "valid"]
+    return [target.valid.eq(source.valid if valid is None else valid), *others]
 
 
 @dataclass(frozen=True)
@@ -128,8 +137,8 @@ class Layout:
 class ConfigurationStore(wiring.Component):
     """The registers of a `Layout`. A word that is written in one cycle is in effect in the next.
 
-    Ports: `cfg_valid`, `cfg_feature` (8), `cfg_register` (8), `cfg_data` (32): one word to write. `clear` zeroes
-    all registers. `value(name)` gives a field as an unsigned value of its width.
+    Ports: `cfg`, a `ConfigSignature`: one word to write. `clear` zeroes all registers. `value(name)` gives a field as
+    an unsigned value of its width.
     """
 
     def __init__(self, layout: Layout):
@@ -137,7 +146,7 @@ class ConfigurationStore(wiring.Component):
         self._registers = [
             Signal(width, name=f"register_{index}") for index, width in enumerate(layout.register_widths)
         ]
-        super().__init__(CONFIGURATION_PORT)
+        super().__init__({"cfg": In(ConfigSignature()), "clear": In(1)})
 
     def value(self, name: str) -> Value:
         """The field called `name`."""
@@ -146,8 +155,8 @@ class ConfigurationStore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        selected = self.cfg_valid & (self.cfg_feature == self.layout.feature)
+        selected = self.cfg.valid & (self.cfg.feature == self.layout.feature)
         for index, register in enumerate(self._registers):
-            written = hold(register, selected & (self.cfg_register == index), self.cfg_data[: len(register)])
+            written = hold(register, selected & (self.cfg.register == index), self.cfg.data[: len(register)])
             m.d.sync += register.eq(Mux(self.clear, 0, written))
         return m

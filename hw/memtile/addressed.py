@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, Signature
 
-from hw.lib.configuration import ConfigurationStore
+from hw.lib.configuration import ConfigurationStore, passed_on
 from hw.memtile.addressed_config import addressed_layout
 from hw.memtile.core import MemCore, MemCoreSignature, Place
 from hw.memtile.dual_port import DualPortSram
@@ -49,8 +49,7 @@ class AddressedBuffer(MemCore):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.store = self.store = store = ConfigurationStore(addressed_layout(self.spec))
-        for name in ("cfg_valid", "cfg_feature", "cfg_register", "cfg_data"):
-            m.d.comb += getattr(store, name).eq(getattr(self, name))
+        m.d.comb += passed_on(self.cfg, store.cfg)
         m.submodules.sram = sram = DualPortSram(self.spec)
         self._connect_write(m, sram)
         own, asked = self._connect_read(m, sram)
@@ -69,7 +68,7 @@ class AddressedBuffer(MemCore):
         wanted = self.store.value("write") & (self.write_enable | ~self.store.value("gated"))
         m.d.comb += [
             sram.write_address.eq(Mux(contents.valid, contents.index, place.address)),
-            sram.write_data.eq(Mux(contents.valid, self.cfg_data, self.data_in[0])),
+            sram.write_data.eq(Mux(contents.valid, self.cfg.data, self.data_in[0])),
             sram.write.eq(contents.valid | (self.en & wanted & place.own)),
         ]
 

@@ -30,8 +30,7 @@ class Buffet(MemCore):
     Ports:
 
     - `en`: a cycle happens; tokens pass only in cycles with `en`. `flush`: restart, all words are given up.
-    - `cfg_valid`, `cfg_feature` (8), `cfg_register` (8), `cfg_data` (32): a configuration write, at any time
-      (SRAM contents only while `en` is 0).
+    - `cfg` (`ConfigSignature`): a configuration write, at any time (SRAM contents only while `en` is 0).
     - `fill`, `update`, `out`: streams of `word_width` bits.
 
     Token t of a stream belongs to time t of the stream's controllers. A token of `fill` or `update` that its controller
@@ -65,10 +64,10 @@ class Buffet(MemCore):
     def _configuration(self, m: Module) -> None:
         self._mode, self._ahead = Signal(2), Signal(AHEAD_BITS)
         self._present = Signal(MemTileSpec.ADDRESS_WIDTH)
-        written = self.cfg_valid & (self.cfg_feature == TILE_FEATURE)
+        written = self.cfg.valid & (self.cfg.feature == TILE_FEATURE)
         for register, target in ((BuffetRegister.MODE, self._mode), (BuffetRegister.AHEAD, self._ahead),
                                  (BuffetRegister.PRESENT, self._present)):
-            m.d.sync += target.eq(hold(target, written & (self.cfg_register == register), self.cfg_data))
+            m.d.sync += target.eq(hold(target, written & (self.cfg.register == register), self.cfg.data))
         self._lookup, self._table = self._mode[BuffetMode.LOOKUP], self._mode[BuffetMode.TABLE]
 
     def _is_live(self, address: Value) -> Value:
@@ -106,7 +105,7 @@ class Buffet(MemCore):
         m.d.comb += [
             sram.write.eq(contents.valid | updated | filled),
             sram.write_address.eq(Mux(contents.valid, contents.index, Mux(updated, self._update_address, self._tail))),
-            sram.write_data.eq(Mux(contents.valid, self.cfg_data,
+            sram.write_data.eq(Mux(contents.valid, self.cfg.data,
                                    Mux(updated, self.update.payload, self.fill.payload))),
         ]
 

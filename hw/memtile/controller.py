@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from hw.lib.configuration import ConfigSignature, passed_on
 from hw.memtile.affine import ControllerRegister
 from hw.memtile.spec import AffineSpec
 
@@ -27,12 +28,12 @@ __all__ = ["AddressGenerator", "AffineController", "IterationDomain", "ScheduleG
 INDEX_WIDTH = 4
 TABLE_DEPTH = 1 << INDEX_WIDTH
 
-_CONFIGURATION = {"cfg_valid": In(1), "cfg_register": In(8), "cfg_data": In(32)}
+_CONFIGURATION = {"cfg": In(ConfigSignature(feature=False))}
 
 
-def _pass_configuration(m: Module, outer: Component, *parts: Elaboratable) -> None:
+def _pass_configuration(m: Module, outer: Component, *parts: Component) -> None:
     for part in parts:
-        m.d.comb += [getattr(part, name).eq(getattr(outer, name)) for name in _CONFIGURATION]
+        m.d.comb += passed_on(outer.cfg, part.cfg)
 
 
 class StepTable(Component):
@@ -53,9 +54,9 @@ class StepTable(Component):
         m.d.comb += [
             read.addr.eq(self.index),
             self.value.eq(read.data),
-            write.addr.eq(self.cfg_register),
-            write.data.eq(self.cfg_data),
-            write.en.eq(self.cfg_valid & (self.cfg_register[INDEX_WIDTH:] == self._base >> INDEX_WIDTH)),
+            write.addr.eq(self.cfg.register),
+            write.data.eq(self.cfg.data),
+            write.en.eq(self.cfg.valid & (self.cfg.register[INDEX_WIDTH:] == self._base >> INDEX_WIDTH)),
         ]
         return m
 
@@ -90,8 +91,8 @@ class IterationDomain(Component):
         single = Signal(self._spec.dims, init=-1)
         fresh = Signal(self._spec.dims, init=-1)  # in its first iteration
         last = Signal(self._spec.dims, init=-1)  # in its last iteration
-        with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
-            m.d.sync += single.eq(self.cfg_data)
+        with m.If(self.cfg.valid & (self.cfg.register == ControllerRegister.CONTROL)):
+            m.d.sync += single.eq(self.cfg.data)
 
         outer = self._choose_outer(m, single, fresh, last)
         m.d.comb += [
@@ -166,8 +167,8 @@ class ScheduleGenerator(Component):
         enable, active = Signal(), Signal()
         wait = Signal(width)  # cycles before the next event, less 1, if `fire` is 0
         rest = Signal(width + 1)  # the same for the next cycle; the top bit says that there are none
-        with m.If(self.cfg_valid & (self.cfg_register == ControllerRegister.CONTROL)):
-            m.d.sync += enable.eq(self.cfg_data[ControllerRegister.ENABLE_BIT])
+        with m.If(self.cfg.valid & (self.cfg.register == ControllerRegister.CONTROL)):
+            m.d.sync += enable.eq(self.cfg.data[ControllerRegister.ENABLE_BIT])
         m.d.comb += [
             table.index.eq(self.index),
             rest.eq(Mux(self.flush | self.fire, table.value, wait) - 1),
@@ -209,7 +210,7 @@ class AffineController(Component):
     Ports:
 
     - `en` (1): advance; `flush` (1): restart. The first cycle with `en` after `flush` is cycle 0.
-    - `cfg_valid`, `cfg_register` (8), `cfg_data` (32): a write to one of this controller's registers.
+    - `cfg` (`ConfigSignature` of one feature): a write to one of this controller's registers.
     - `fire` (1): an event happens in this cycle, provided that `en` is 1.
     - `address[a]`: its addresses, ``spec.address_widths[a]`` bits, as members `address0`, `address1`, ...
 

@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.data import ArrayLayout, StructLayout, View
 from amaranth.lib.wiring import Component, Flow, In, Member, Out, Signature
 
+from hw.lib.configuration import ConfigSignature, passed_on
 from hw.memtile.controller import AffineController
 from hw.memtile.spec import (
     CONTENTS_FEATURE,
@@ -37,10 +38,7 @@ MODE = StructLayout({"rom": 1, "chaining": 1, "reserved": 14, "chain_id": 16})
 CONTROL_PORTS = {
     "en": In(1),
     "flush": In(1),
-    "cfg_valid": In(1),
-    "cfg_feature": In(8),
-    "cfg_register": In(8),
-    "cfg_data": In(32),
+    "cfg": In(ConfigSignature()),
 }
 """Ports that every memory core has."""
 
@@ -49,8 +47,7 @@ class MemCoreSignature(Signature):
     """Ports of a memory core.
 
     - `en`: a cycle of the schedule happens; `flush`: restart, the next cycle with `en` is cycle 0.
-    - `cfg_valid`, `cfg_feature` (8), `cfg_register` (8), `cfg_data` (32): a configuration write, at any time
-      (SRAM contents only while `en` is 0).
+    - `cfg` (`ConfigSignature`): a configuration write, at any time (SRAM contents only while `en` is 0).
     - `data_in[i]`, `chain_in[o]`, `data_out[o]`: words. Outputs are registers.
     - `conflict`: two controllers wanted one SRAM port in the same cycle since the last `flush`; the lowest-numbered
       one got it (writes before reads).
@@ -74,7 +71,7 @@ def _regions(count: int) -> Member:
 
 
 class TileRegisters(Component):
-    """Registers of the tile feature (map: `hw.memtile.spec`), written when `cfg_valid` is 1.
+    """Registers of the tile feature (map: `hw.memtile.spec`), written through `cfg`.
 
     `mode`, `chained` and `passing` (one bit per output), `inputs` and `outputs` (circular region of each port) are
     flip-flops.
@@ -84,9 +81,7 @@ class TileRegisters(Component):
         self._spec = spec
         super().__init__(
             {
-                "cfg_valid": In(1),
-                "cfg_register": In(8),
-                "cfg_data": In(32),
+                "cfg": In(ConfigSignature(feature=False)),
                 "mode": Out(MODE),
                 "chained": Out(spec.outputs),
                 "passing": Out(spec.outputs),
@@ -101,10 +96,10 @@ class TileRegisters(Component):
         targets |= {TileRegister.INPUT_REGION + i: self.inputs[i] for i in range(self._spec.inputs)}
         targets |= {TileRegister.OUTPUT_REGION + o: self.outputs[o] for o in range(self._spec.outputs)}
         for register, target in targets.items():
-            with m.If(self.cfg_valid & (self.cfg_register == register)):
-                m.d.sync += Value.cast(target).eq(self.cfg_data)
-        with m.If(self.cfg_valid & (self.cfg_register == TileRegister.CHAINED)):
-            m.d.sync += self.passing.eq(self.cfg_data[TileRegister.PASSING_BIT :])
+            with m.If(self.cfg.valid & (self.cfg.register == register)):
+                m.d.sync += Value.cast(target).eq(self.cfg.data)
+        with m.If(self.cfg.valid & (self.cfg.register == TileRegister.CHAINED)):
+            m.d.sync += self.passing.eq(self.cfg.data[TileRegister.PASSING_BIT :])
         return m
 
 
@@ -142,11 +137,7 @@ class MemCore(Component):
 
     def _registers(self, m: Module) -> TileRegisters:
         m.submodules.registers = registers = TileRegisters(self.spec)
-        m.d.comb += [
-            registers.cfg_valid.eq(self.cfg_valid & (self.cfg_feature == TILE_FEATURE)),
-            registers.cfg_register.eq(self.cfg_register),
-            registers.cfg_data.eq(self.cfg_data),
-        ]
+        m.d.comb += passed_on(self.cfg, registers.cfg, self.cfg.valid & (self.cfg.feature == TILE_FEATURE))
         return registers
 
     def _controllers(self, m: Module, role: str) -> list[AffineController]:
@@ -159,17 +150,15 @@ class MemCore(Component):
         m.d.comb += [
             controller.en.eq(advance),
             controller.flush.eq(self.flush),
-            controller.cfg_valid.eq(self.cfg_valid & (self.cfg_feature == self.spec.feature(name))),
-            controller.cfg_register.eq(self.cfg_register),
-            controller.cfg_data.eq(self.cfg_data),
+            *passed_on(self.cfg, controller.cfg, self.cfg.valid & (self.cfg.feature == self.spec.feature(name))),
         ]
         return controller
 
     def _contents_write(self) -> ContentsWrite:
         """The configuration write to the SRAM."""
         bits = CONTENTS_FEATURES.bit_length() - 1
-        valid = self.cfg_valid & (self.cfg_feature[bits:] == CONTENTS_FEATURE >> bits)
-        return ContentsWrite(valid, Cat(self.cfg_register, self.cfg_feature[:bits]))
+        valid = self.cfg.valid & (self.cfg.feature[bits:] == CONTENTS_FEATURE >> bits)
+        return ContentsWrite(valid, Cat(self.cfg.register, self.cfg.feature[:bits]))
 
     def _place(self, m: Module, address: Value, region: View, mode: View) -> Place:
         """Where an address of a port with this region lies."""

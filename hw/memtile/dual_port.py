@@ -108,7 +108,7 @@ class DualPortBuffer(MemCore):
         contents = self._contents_write()
         m.d.comb += [
             sram.write_address.eq(Mux(contents.valid, contents.index, address)),
-            sram.write_data.eq(Mux(contents.valid, self.cfg_data, data)),
+            sram.write_data.eq(Mux(contents.valid, self.cfg.data, data)),
             sram.write.eq(contents.valid | (self.en & write)),
         ]
 

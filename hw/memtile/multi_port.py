@@ -101,6 +101,6 @@ class MultiPortBuffer(DualPortBuffer):
             place = self._place(m, controller.address0, registers.inputs[i], registers.mode)
             address, data, write = place.address, self.data_in[i], self.en & controller.fire & place.own
             if i == 0:
-                address, data = Mux(contents.valid, contents.index, address), Mux(contents.valid, self.cfg_data, data)
+                address, data = Mux(contents.valid, contents.index, address), Mux(contents.valid, self.cfg.data, data)
                 write = write | contents.valid
             m.d.comb += [sram.write_address[i].eq(address), sram.write_data[i].eq(data), sram.write[i].eq(write)]

@@ -217,7 +217,7 @@ class WideFetchBuffer(MemCore):
         contents, lane_count = self._contents_write(), len(sram.write)
         lane_bits = lane_count.bit_length() - 1
         with m.If(contents.valid):
-            data = self.cfg_data[: len(sram.write_data) // lane_count].replicate(lane_count)
+            data = self.cfg.data[: len(sram.write_data) // lane_count].replicate(lane_count)
             m.d.comb += [
                 sram.address.eq(contents.index[lane_bits:]),
                 sram.write.eq(lanes(contents.index[:lane_bits], lane_count)),

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.configuration import CONFIGURATION_PORT, ConfigurationStore
+from hw.lib.configuration import ConfigSignature, ConfigurationStore, passed_on
 from hw.lib.multiplexer import hold, multiplex
 from hw.ops import OPERATIONS, Datapath, Kind
 from hw.pe.bfloat16 import Bfloat16Unit
@@ -32,7 +32,7 @@ class Pe(wiring.Component):
 
     With `spec.bfloat16` there are the operations of `hw.pe.bfloat16`, pipelined, a result in every cycle.
 
-    The configuration port (see `hw.lib.configuration`) works whatever `en` is.
+    Configuration (`cfg`, a `hw.lib.configuration.ConfigSignature`, and `clear`) works whatever `en` is.
     """
 
     def __init__(self, spec: PeSpec, staged: bool = False):
@@ -42,7 +42,8 @@ class Pe(wiring.Component):
         super().__init__(
             {
                 "en": In(1),
-                **CONFIGURATION_PORT,
+                "cfg": In(ConfigSignature()),
+                "clear": In(1),
                 **{f"i_word{index}": In(spec.width) for index in range(OPERANDS)},
                 **{f"i_bit{index}": In(1) for index in range(OPERANDS)},
                 "o_word": Out(spec.width),
@@ -55,8 +56,7 @@ class Pe(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.store = store = ConfigurationStore(pe_layout(self.spec))
-        for name in CONFIGURATION_PORT:
-            m.d.comb += getattr(store, name).eq(getattr(self, name))
+        m.d.comb += [*passed_on(self.cfg, store.cfg), store.clear.eq(self.clear)]
         advance = Signal()
         m.d.comb += advance.eq(self.en & store.value("enable"))
         words = [self._word(m, store, advance, index) for index in range(OPERANDS)]

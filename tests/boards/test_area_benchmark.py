@@ -48,7 +48,7 @@ def test_harness_connects_every_port():
 def test_subjects_have_ports(name):
     subject = SUBJECTS[name](FabricSpec(1, 4))
     assert subject.module in name
-    assert {"i_word_n0", "o_word_s4", "i_cfg_data"} <= {port.name for port in subject.ports}
+    assert {"i_word_n0", "o_word_s4", "i_cfg__data"} <= {port.name for port in subject.ports}
 
 
 @pytest.mark.parametrize(

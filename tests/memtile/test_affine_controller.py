@@ -55,12 +55,12 @@ class Bench:
             self.case.seen.append(await self.observe(ctx, cycles))
 
     async def configure(self, ctx, nest: AffineNest) -> None:
-        ctx.set(self.dut.cfg_valid, 1)
+        ctx.set(self.dut.cfg.valid, 1)
         for register, data in encode_nest(nest, self.spec).items():
-            ctx.set(self.dut.cfg_register, register)
-            ctx.set(self.dut.cfg_data, data)
+            ctx.set(self.dut.cfg.register, register)
+            ctx.set(self.dut.cfg.data, data)
             await ctx.tick()
-        ctx.set(self.dut.cfg_valid, 0)
+        ctx.set(self.dut.cfg.valid, 0)
         ctx.set(self.dut.flush, 1)
         ctx.set(self.dut.en, self.case.stall.randrange(2))
         await ctx.tick()

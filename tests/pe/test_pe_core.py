@@ -35,13 +35,13 @@ class Driver:
         ctx.set(pe.clear, 1)
         await ctx.tick()
         ctx.set(pe.clear, 0)
-        ctx.set(pe.cfg_valid, 1)
+        ctx.set(pe.cfg.valid, 1)
         for (feature, register), data in config.words(pe.spec).items():
-            ctx.set(pe.cfg_feature, feature)
-            ctx.set(pe.cfg_register, register)
-            ctx.set(pe.cfg_data, data)
+            ctx.set(pe.cfg.feature, feature)
+            ctx.set(pe.cfg.register, register)
+            ctx.set(pe.cfg.data, data)
             await ctx.tick()
-        ctx.set(pe.cfg_valid, 0)
+        ctx.set(pe.cfg.valid, 0)
 
     async def compute(self, operands: Operands) -> tuple[int, int]:
         """The result of operands that are applied until it must be there."""
