@@ -136,6 +136,13 @@ def test_sizes_beyond_what_is_listed_are_taken(kernel):
     assert max(item.live_words for item in design.storage) > 2000
 
 
+def test_sources_along_diagonals_are_told_apart_beyond_what_is_listed():
+    design = compiler.compile(load_c(KERNELS / "floyd_warshall.c", N=180), target="fpga")
+    assert instance_trace.MOST_EVENTS < 180 ** 3
+    assert design.predicted_start_to_done <= 4.01 * design.lower_bound
+    assert sum(item.allocated_words for item in design.storage) < 1.1 * 180 ** 2
+
+
 def test_live_words_are_those_counted_one_by_one():
     events = compiler.compile(load_c(KERNELS / "jacobi_2d.c", N=9), target="fpga").built.events
     for statement in events.schedule.staged.program.statements:

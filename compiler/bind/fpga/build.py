@@ -15,10 +15,10 @@ from compiler.bind.fpga.build_dataflow_graph import NetBuilder
 from compiler.bind.fpga.chaining import chain_recurrences
 from compiler.bind.fpga.dataflow_graph import Net, Node, Use
 from compiler.bind.fpga.delay_allocation import DelayAllocator, Need, Placed
-from compiler.bind.fpga.errors import SlowRecurrence
+from compiler.bind.fpga.errors import SlowRecurrence, UnevenWalk
 from compiler.bind.fpga.expressions import read_label, word_of
 from compiler.bind.fpga.idle_loops import idle_longer
-from compiler.bind.fpga.instance_trace import Events, ReadPart, Reads
+from compiler.bind.fpga.instance_trace import MOST_EVENTS, Events, ReadPart, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.retime import retime, wait
@@ -271,27 +271,39 @@ class _Assembly:
         """The words that reads of a statement want, in its logical cycles."""
         if reads.nest is not None:
             return Trace(self.events.port(statement, reads.nest, reads.shape))
-        onward = self._onward(statement, reads.onward, reads.shape) if prod(reads.trips) > MOST_LISTED else None
-        return onward or Trace((self.events.times(statement)[reads.instances], reads.words))
+        count = prod(reads.trips)
+        part = (count > MOST_LISTED and reads.onward) or (count > MOST_EVENTS and reads.around) or None
+        return self._onward(statement, part, reads.shape) or Trace(
+            (self.events.times(statement)[reads.instances], reads.words))
 
     def _onward(self, statement: str, part: ReadPart | None, shape: tuple[int, ...]) -> Trace | None:
         """The words that a part of a nest wants, going on in the rest of it."""
         if part is None:
             return None
         port = self.events.port(statement, part.nest, shape)
-        return Trace(port, parts=(Part(port, part.region),))
+        return Trace(port, parts=(Part(port, part.region),) if part.region is not None else ())
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]
         leaf = node.leaves[0]
         assert leaf is not None
         name = read_label(self.schedule.staged.program.statement(node.statement), node.read)
-        trace = self._trace(node.statement, leaf.reads)
+        trace = self._port_trace(node, leaf.reads, name)
         if trace.nest is None:
             instances, words = leaf.reads.idle()
             trace = replace(trace, idle=Idle(self.events.times(node.statement)[instances], words),
                             onward=self._onward(node.statement, leaf.reads.beyond, leaf.reads.shape))
         return Need((port, 0), trace.later(self.times[port]), None, name, (node.statement, node.read))
+
+    def _port_trace(self, node: Node, reads: Reads, name: str) -> Trace:
+        """The words that a port wants. Raises `UnevenWalk` if they are no nest and too many to list."""
+        if prod(reads.trips) <= MOST_EVENTS or reads.nest is not None:
+            return self._trace(node.statement, reads)
+        trace = self._onward(node.statement, reads.beyond, reads.shape)
+        if trace is None:
+            raise UnevenWalk(f"{name}: it walks what it reads in an order that no counters follow, in more than "
+                             f"{MOST_EVENTS} instances", (node.statement, node.read))
+        return trace
 
     def _serve_ports(self, ports: list[int], word: Word) -> None:
         """The users of ports: taps of the chains behind the ports' memories."""

@@ -85,15 +85,36 @@ class Reads:
         """As `onward`, where what is seen elsewhere may be beyond the producer's loops."""
         return self.onward or (self._onward[-1] if self._onward else None)
 
+    @property
+    def around(self) -> ReadPart | None:
+        """The least box around the reads as a nest, in which all see as they do, instances of the producer; None if
+        there is none."""
+        function, box = self._function, box_around(self.relation.domain())
+        if function is None:
+            return None
+        nest = read_nest(function.intersect_domain(box), self.lows, self.trips, self.first)
+        inside = nest is not None and all(digit.least >= 0 and digit.most < size
+                                          for digit, size in zip(nest.digits, self.shape, strict=True))
+        return ReadPart(nest) if nest is not None and inside else None
+
+    @cached_property
+    def _function(self) -> isl.Map | None:
+        """What all reads see as one affine function, on all instances of the reader; None if it is not one."""
+        hull = isl.Map.from_basic_map(self.relation.affine_hull())
+        functions: list[isl.MultiAff] = []
+        if hull.is_single_valued():
+            isl.PwMultiAff.from_map(hull).foreach_piece(lambda _, function: functions.append(function))
+        return isl.Map.from_multi_aff(functions[0]) if len(functions) == 1 else None
+
     @cached_property
     def _onward(self) -> tuple[ReadPart, ...]:
         """In all of the reader's loops, and in the least box around the reads."""
-        hull, domain = isl.Map.from_basic_map(self.relation.affine_hull()), self.relation.domain()
-        region = loop_region(domain, self.lows, self.trips) if hull.is_single_valued() else None
-        if region is None:
+        function, domain = self._function, self.relation.domain()
+        region = None if function is None else loop_region(domain, self.lows, self.trips)
+        if function is None or region is None:
             return ()
         boxes = self._box(self.lows, self.trips), box_around(domain)
-        nests = [read_nest(hull.intersect_domain(box), self.lows, self.trips, self.first) for box in boxes]
+        nests = [read_nest(function.intersect_domain(box), self.lows, self.trips, self.first) for box in boxes]
         return tuple(ReadPart(nest, region.taken(nest.kept)) for nest in nests if nest is not None)
 
     @property
@@ -102,6 +123,21 @@ class Reads:
         if self.nests is not None:
             return tuple(map(ReadPart, self.nests))
         return None if self.onward is None else (self.onward,)
+
+    @cached_property
+    def pieces(self) -> tuple[ReadPart, ...] | None:
+        """As `parts`, of the disjoint pieces of the relation, in each of which one affine function says what is seen;
+        what is seen beside a piece may be beyond the producer's loops."""
+        if self.parts is not None:
+            return self.parts
+        found: list[ReadPart] = []
+        for piece in self.relation.coalesce().make_disjoint().get_basic_maps():
+            part = replace(self, relation=isl.Map.from_basic_map(piece))
+            some = part.parts or (part.beyond and (part.beyond,))
+            if not some:
+                return None
+            found += some
+        return tuple(found)
 
     def inside(self, box: Sequence[slice]) -> Reads:
         """The reads of instances in a box of iterations."""
@@ -219,8 +255,9 @@ class Events:
 
     def distance(self, dependence: Dependence, reads: Reads) -> tuple[int, int]:
         """Least and most cycles from a value to its reads."""
-        if reads.parts is not None:
-            ends = [part.ends(self._waits(dependence, part.nest)) for part in reads.parts]
+        parts = reads.parts if prod(reads.trips) <= MOST_EVENTS else reads.pieces
+        if parts is not None:
+            ends = [part.ends(self._waits(dependence, part.nest)) for part in parts]
             return min(least for least, _ in ends), max(most for _, most in ends)
         cycles = self.times(dependence.sink)[reads.instances] - self.times(dependence.source)[reads.words]
         return int(cycles.min()), int(cycles.max())

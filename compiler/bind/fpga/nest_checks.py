@@ -110,7 +110,7 @@ class NestChecks:
                 bounds = [(0, size - 1) for size in self.program.array(source.name).shape]
             first, shape = tuple(low for low, _ in bounds), tuple(high - low + 1 for low, high in bounds)
             reads = Reads(relation, tuple(lows), tuple(trips), first, shape, _unlisted)
-            for part in (None,) if reads.parts is None else reads.parts:
+            for part in (None,) if reads.pieces is None else reads.pieces:
                 yield source, part
 
     def _value(self, source: Source, digits: tuple[LoopSum, ...],

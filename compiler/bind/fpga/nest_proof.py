@@ -15,9 +15,9 @@ from math import prod
 
 import numpy as np
 
-from compiler.analysis.loop_regions import LoopRegion, least_in
+from compiler.analysis.loop_regions import LoopRegion, least_in, most_in
 from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, word_numbers
-from compiler.analysis.word_lifetimes import most_waiting
+from compiler.analysis.word_lifetimes import born_at_most, most_waiting
 from compiler.sched.verify import Source
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
@@ -125,14 +125,16 @@ class NestProof:
         writes = self._brought(cell.source, value, cycles.trips)
         if writes is None or value.least(reads.minus(writes)) < 1:
             return False
-        read_at, write_at = _walk_digits(cell.read, reads), _walk_digits(cell.write, writes)
+        read_at, write_at = (_walk_digits(walk, times, value.region)
+                             for walk, times in ((cell.read, reads), (cell.write, writes)))
         if read_at is None or write_at is None or not _in_turn(cell.write):
             return False
         trips = cycles.trips
         addresses = _addresses(cell.read, read_at, trips), _addresses(cell.write, write_at, trips)
         if addresses[0] is None or addresses[1] is None or not _multiple(addresses[0].minus(addresses[1]), cell.depth):
             return False
-        return _kept(cell, reads, write_at) and self.carried(cell.source, writes, value)
+        kept = _kept(cell, reads, write_at) or _kept_in_region(cell, reads, write_at, value)
+        return kept and self.carried(cell.source, writes, value)
 
     def _brought(self, tap: Tap, value: Value, trips: Sequence[int]) -> LoopSum | None:
         """Cycles in which a tap may have a value: looked for, and compared by others."""
@@ -155,6 +157,9 @@ class NestProof:
         addresses = None if digits is None else _addresses(cell.select, digits, cycles.trips)
         if addresses is None:
             return False
+        side = _side(cell, addresses, value)
+        if side is not None:
+            return self.carried(cell.sources[side], cycles, value)
         moving = [k for k, table in enumerate(addresses.tables) if (table % cell.select.size).any()]
         if len(moving) > 1:
             return False
@@ -169,6 +174,22 @@ class NestProof:
             if not self.carried(source, cycles.taken(kept), value.taken(kept)):
                 return False
         return True
+
+
+def _side(cell: MergeCell, addresses: LoopSum, value: Value) -> int | None:
+    """The number of the source that a merge gives wherever something is meant; None if that is not one."""
+    addresses = LoopSum(addresses.base, tuple(_unwrapped(table, cell.select.size) for table in addresses.tables))
+    least, most = value.least(addresses), -value.least(addresses.times(-1))
+    around = least // cell.select.size * cell.select.size
+    if most - around >= cell.select.size or (least - around < cell.cut <= most - around):
+        return None
+    return int(least - around >= cell.cut)
+
+
+def _unwrapped(table: np.ndarray, size: int) -> np.ndarray:
+    """Addresses modulo `size` that advance by as little as they can."""
+    steps = (np.diff(table, prepend=table[:1]) + size // 2) % size - size // 2
+    return np.cumsum(steps)
 
 
 # Clocks and walks.
@@ -211,15 +232,18 @@ def _at(clock: LoopSum, digits: Sequence[LoopSum], trips: Sequence[int]) -> Loop
     return total
 
 
-def decode(value: LoopSum, steps: Sequence[int], trips: Sequence[int]) -> tuple[LoopSum, ...] | None:
-    """Iterations of loops, outermost first, that are `value` together; None if none are found. They are compared."""
+def decode(value: LoopSum, steps: Sequence[int], trips: Sequence[int],
+           region: LoopRegion | None = None) -> tuple[LoopSum, ...] | None:
+    """Iterations of loops, outermost first, that are `value` together; None if none are found. They are compared, in a
+    `region`, if there is one: elsewhere there may be no such iterations."""
     rest, digits = [np.array([value.base]), *value.tables], []
     for step, count in zip(steps, trips, strict=True):
         parts = [np.zeros_like(table) if count == 1 or not step else np.sign(table) * (np.abs(table) // step)
                  for table in rest]
         rest = [table - step * part for table, part in zip(rest, parts, strict=True)]
         digit = LoopSum(int(parts[0][0]), tuple(parts[1:]))
-        if digit.least < 0 or digit.most >= count:
+        least, most = least_in(digit, region), most_in(digit, region)
+        if least is not None and most is not None and (least < 0 or most >= count):
             return None
         digits.append(digit)
     return None if any(table.any() for table in rest) else tuple(digits)
@@ -234,9 +258,10 @@ def _level_steps(walk: Walk) -> list[int]:
     return found
 
 
-def _walk_digits(walk: Walk, cycles: LoopSum) -> tuple[LoopSum, ...] | None:
+def _walk_digits(walk: Walk, cycles: LoopSum, region: LoopRegion | None = None) -> tuple[LoopSum, ...] | None:
     """Iterations of the levels of a walk, outermost first, whose events are in `cycles`."""
-    return decode(cycles.plus(-walk.start), _level_steps(walk)[::-1], [level.trips for level in walk.levels[::-1]])
+    trips = [level.trips for level in walk.levels[::-1]]
+    return decode(cycles.plus(-walk.start), _level_steps(walk)[::-1], trips, region)
 
 
 def _advances(walk: Walk) -> list[np.ndarray | int]:
@@ -303,6 +328,19 @@ def _kept(cell: BufferCell, reads: LoopSum, write_at: Sequence[LoopSum]) -> bool
         uses.append(last)
     waiting = most_waiting(births, uses, port.rest(latest=True) - cell.write.start)
     return waiting is not None and waiting <= cell.depth
+
+
+def _kept_in_region(cell: BufferCell, reads: LoopSum, write_at: Sequence[LoopSum], value: Value) -> bool:
+    """The same, of words in any affine order, where something is meant."""
+    births, rank = [], constant_sum(0, reads.trips)
+    for level, step, digit in zip(cell.write.levels[::-1], _level_steps(cell.write)[::-1], write_at, strict=True):
+        counts, weights = _parts(digit, level.trips)
+        if max(counts) > _MOST_PLACES:
+            return False
+        births += [np.arange(n, dtype=np.int64) * (step * weight) for n, weight in zip(counts, weights, strict=True)]
+        rank = rank.times(level.trips).plus(digit)
+    waiting = born_at_most(births, reads.plus(-cell.write.start)).minus(rank)
+    return -value.least(waiting.times(-1)) <= cell.depth
 
 
 def _parts(digit: LoopSum, trips: int) -> tuple[list[int], list[int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from math import prod
 from typing import NamedTuple
 
 import islpy as isl
@@ -18,7 +19,7 @@ import numpy as np
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.port_nests import LoopSum, loop_sum
 from compiler.bind.fpga.address_generator_fit import fit_levels
-from compiler.bind.fpga.half_spaces import ANY, Cut, Cuts, cut_sources
+from compiler.bind.fpga.half_spaces import ANY, Cut, Cuts, cut_domains, cut_sources
 from compiler.bind.fpga.instance_trace import Events, Reads
 from compiler.bind.fpga.nest_fit import fit_nest
 
@@ -26,6 +27,9 @@ __all__ = ["Decision", "Leaf", "Selection", "decide", "pieces"]
 
 _MOST_BOXES = 16
 """Most boxes that decisions by iterators may lead to."""
+
+_MOST_CELLS = 1 << 18
+"""Instances of a reader up to which those that are no nests are looked at one by one."""
 
 _MOST_ORDERED = 4
 """Most sources whose numbering is searched for."""
@@ -67,6 +71,10 @@ def decide(events: Events, sources: Sequence[Dependence]) -> Decision | None:
     """How a read finds its values, of which all `sources`, two or more, have some; None if no counters with short
     tables say so."""
     sink = sources[0].sink
+    if prod(events.trips(sink)) > _MOST_CELLS and any(events.reads(each).nests is None for each in sources):
+        found = _split(events, sources)
+        if found is not None:
+            return found
     cells = _cells(events, sources)
     box = tuple(slice(0, size) for size in cells.taken.shape)
     tree = _Boxes(events, sources, cells, events.trips(sink)).tree(box)
@@ -197,14 +205,19 @@ def _halved(events: Events, sources: Sequence[Dependence]) -> Decision | None:
     return found if isinstance(found, Decision) else None
 
 
+def _split(events: Events, sources: Sequence[Dependence]) -> Decision | None:
+    """The same without a list of all instances."""
+    reads = [events.reads(dependence) for dependence in sources]
+    cuts = cut_domains([each.relation.domain() for each in reads], reads[0].lows, reads[0].trips)
+    found = None if cuts is None else _of_cuts(events, sources, cuts)
+    return found if isinstance(found, Decision) else None
+
+
 def _of_cuts(events: Events, sources: Sequence[Dependence], cuts: Cuts) -> Decision | Leaf:
     if isinstance(cuts, Cut):
         below, above = (_of_cuts(events, sources, part) for part in (cuts.below, cuts.above))
         return Decision(Selection(cuts.numbers, cuts.size, cuts.cut, diagonal=True), below, above)
-    number, where = cuts
-    ends = [np.flatnonzero(where.any(axis=tuple(j for j in range(where.ndim) if j != k))) for k in range(where.ndim)]
-    part = [slice(int(places[0]), int(places[-1]) + 1) for places in ends]
-    return Leaf(sources[number], events.reads(sources[number]).inside(part))
+    return Leaf(sources[cuts.source], events.reads(sources[cuts.source]).inside(cuts.box))
 
 
 def _spread(events: Events, sources: Sequence[Dependence], cells: _Cells,
