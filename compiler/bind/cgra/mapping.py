@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.analysis.dependences import Dependence, recurrence_members, recurrences, topological_order
@@ -27,7 +27,13 @@ from compiler.bind.cgra.memories import BufferKey, MemoryAllocator, MemoryTile
 from compiler.bind.cgra.netlist import Edge, Netlist, Node, PeNode, Pin, SkewBound, StreamIn, StreamOut
 from compiler.bind.cgra.operand_multiplexing import Group, SharedUnits
 from compiler.bind.cgra.operands import Operand, Signal
-from compiler.bind.cgra.predicate_tables import PredicateTable, control_pattern, control_table
+from compiler.bind.cgra.predicate_tables import (
+    ControlError,
+    PredicateTable,
+    control_factors,
+    control_pattern,
+    control_table,
+)
 from compiler.ir.expr import Apply, Const, postorder
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.types import BFLOAT16, Int
@@ -113,6 +119,8 @@ _WAY_BACK, _WAY_THROUGH = 24, 4
 """Estimates of the cycles from a result through a memory and a merge to where it goes on, and through an operation."""
 _NO_WORD = Signal(Pin("", ""), Kind.BIT)
 """Stands for what is only waited for."""
+_LUT_BITS = 3
+"""Operands of a truth table."""
 _NEAR = 16
 """Cycles by which a control stream may be later than one that is there already."""
 
@@ -299,7 +307,28 @@ class _Builder:
         """The bit that is 1 where a read sees the value of this dependence."""
         asked = statement.reads[dependence.read].map.domain()
         chosen = dependence.relation.domain().gist(asked)
-        table = control_table(self.schedule, statement, chosen, self.mem, self.held)
+        try:
+            return self._tabled(control_table(self.schedule, statement, chosen, self.mem, self.held))
+        except ControlError:
+            factors = control_factors(statement, chosen)
+            if factors is None:
+                raise
+        tables = [control_table(self.schedule, statement, part, self.mem, self.held) for part in factors[0]]
+        return self._together([self._tabled(table) for table in tables], inverted=factors[1])
+
+    def _together(self, bits: Sequence[Signal], inverted: bool) -> Signal:
+        """The bit that is 1 where all are, or 0 there."""
+        name = f"control_of{sum(node.startswith('control_of') for node in self.nodes)}"
+        all_ones = 1 << (1 << len(bits)) - 1
+        first, second, third = (None if k < len(bits) else 0 for k in range(_LUT_BITS))
+        table = all_ones ^ (1 << (1 << _LUT_BITS)) - 1 if inverted else all_ones
+        config = PeConfig("lut3", False, (None, None, None), (first, second, third), table)
+        self.nodes[name] = PeNode(name, config)
+        self.edges += [Edge(bit.pin, Pin(name, f"bit{k}"), "bit", bit.distance) for k, bit in enumerate(bits)]
+        return Signal(Pin(name, config.output), Kind.BIT)
+
+    def _tabled(self, table: PredicateTable) -> Signal:
+        """The bit that a memory plays from a table."""
         for name, have in self.controls.items():
             delay = table.delay_from(have)
             if delay is not None and 0 <= delay < _NEAR:

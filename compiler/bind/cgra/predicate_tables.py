@@ -31,10 +31,13 @@ from hw.memtile import (
     PubOutput,
 )
 
-__all__ = ["ControlError", "PredicateTable", "control_pattern", "control_table", "plan_control"]
+__all__ = ["ControlError", "PredicateTable", "control_factors", "control_pattern", "control_table", "plan_control"]
 
 _MOST_HELD = 1 << 22
 """Cases that are looked at for a shorter table."""
+
+_OPERANDS = 3
+"""Bits that a truth table has."""
 
 _LEAD = 2
 """Cycles by which a fetch precedes its first read; nothing else uses the SRAM of a control table."""
@@ -83,6 +86,28 @@ def control_table(schedule: Schedule, statement: Statement, chosen: isl.Set, mem
     return PredicateTable(contents, tuple(entry.trips.get(n, 1) for n in order),
                         tuple(entry.strides.get(n, 0) for n in order), tuple(strides.get(n, 0) for n in order),
                         entry.offset)
+
+
+def control_factors(statement: Statement, chosen: isl.Set) -> tuple[list[isl.Set], bool] | None:
+    """Conditions on one iterator each that hold together for the instances in `chosen`, or, if the second part of the
+    result is true, for all others; None if there are none, or more than a truth table takes."""
+    for wanted, inverted in ((chosen.intersect(statement.domain), False), (statement.domain.subtract(chosen), True)):
+        cylinders = [_cylinder(statement.domain, wanted, k) for k in range(len(statement.iterators))]
+        parts = [part for part in cylinders if not part.is_equal(statement.domain)]
+        together = statement.domain
+        for part in parts:
+            together = together.intersect(part)
+        if 2 <= len(parts) <= _OPERANDS and together.is_equal(wanted):
+            return parts, inverted
+    return None
+
+
+def _cylinder(domain: isl.Set, wanted: isl.Set, dimension: int) -> isl.Set:
+    """The instances with a value of one iterator that some of the `wanted` have."""
+    low, count = dimension, domain.dim(isl.dim_type.set)
+    some = wanted.project_out(isl.dim_type.set, low + 1, count - low - 1).project_out(isl.dim_type.set, 0, low)
+    some = some.insert_dims(isl.dim_type.set, 0, low).insert_dims(isl.dim_type.set, low + 1, count - low - 1)
+    return some.set_tuple_name(domain.get_tuple_name()).intersect(domain)
 
 
 def _held(statement: Statement, chosen: isl.Set, entry: StatementSchedule, needed: list[str],

@@ -23,6 +23,7 @@ from compiler.bind.cgra.options import Options
 from compiler.bind.cgra.overlapping_tiles import first_tiles
 from compiler.bind.cgra.path_balancing import UnbalanceablePathsError
 from compiler.bind.cgra.pipeline import Preparation
+from compiler.bind.cgra.predicate_tables import ControlError
 from compiler.bind.cgra.relaxation import RelaxationSpace
 from compiler.bind.cgra.resource_folding import choose_folds
 from compiler.bind.cgra.shortage import with_largest_user
@@ -90,6 +91,10 @@ class ArraySpace:
                 tiled = yield from tilings(asked)
                 if not isinstance(tiled, Infeasible):
                     return tiled
+        if isinstance(found, Infeasible) and found.because(StreamError, ControlError) and self.stages.steps_apart:
+            coalesced = replace(asked, coalesced=self.stages.coalesced is not self.stages.program)
+            apart = yield from self._in_rounds(coalesced.with_directives(self.stages.steps_apart, "time steps apart"))
+            found = found if isinstance(apart, Infeasible) else apart
         for other in self._other_loops(asked):
             if not isinstance(found, Infeasible) and self._is_good(found):
                 break

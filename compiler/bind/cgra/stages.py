@@ -32,6 +32,7 @@ from compiler.passes.arrays.border_copies import copy_borders
 from compiler.passes.arrays.partition import Partition
 from compiler.passes.directives import TransformError, apply_script
 from compiler.passes.directives.right_looking import right_looking_script
+from compiler.passes.directives.unroll_outer import unroll_outer_script
 from compiler.passes.normalize.dead_statements import remove_dead_statements
 from compiler.passes.normalize.index_set_splitting import split_by_access, split_by_dependence
 from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
@@ -106,6 +107,12 @@ class Stages:
         return right_looking_script(self.coalesced) if self._may_reorder else ""
 
     @property
+    def steps_apart(self) -> str:
+        """The directive that gives the steps of a short time loop statements of their own; empty if there is none, or
+        if the options say which loops there are."""
+        return unroll_outer_script(self.coalesced) if self._may_reorder else ""
+
+    @property
     def may_tile(self) -> bool:
         """Whether the compiler may cut outputs into tiles: the options say nothing of loops."""
         return self._may_reorder and self.options.tile_depth is None
@@ -152,7 +159,11 @@ class Stages:
         """Whether the compiler may and should take the program as one tile, larger than the global buffer."""
         if self.spec.protocol != "static" or not self.merged or self.options_of(choice).tile_depth is not None:
             return False
-        return passes_sooner(self.live(choice), self.spec.glb.half_words)
+        try:
+            live = self.live(choice)
+        except StreamError:  # of arrays in parts, which are counted in tiles
+            live = self.live(replace(choice, one_tile=True))
+        return passes_sooner(live, self.spec.glb.half_words)
 
     @cached_property
     def independent_loops(self) -> IndependentLoops | None:

@@ -25,8 +25,10 @@ from compiler.passes.directives.share import share
 from compiler.passes.directives.split import split, tile
 from compiler.passes.directives.store import store
 from compiler.passes.directives.unroll import unroll
+from compiler.passes.directives.unroll_outer import unroll_outer
 
 __all__ = [
     "TransformError", "apply_script", "batch", "distribute", "fold", "fuse", "overlap", "parallelize", "partial",
     "reassociate", "reorder", "reverse", "right_looking", "share", "shift", "split", "store", "tile", "unroll",
+    "unroll_outer",
 ]

@@ -24,6 +24,7 @@ from compiler.passes.directives.share import share
 from compiler.passes.directives.split import split, tile
 from compiler.passes.directives.store import store
 from compiler.passes.directives.unroll import unroll
+from compiler.passes.directives.unroll_outer import unroll_outer
 
 __all__ = ["apply_script"]
 
@@ -44,19 +45,20 @@ _DIRECTIVES: Mapping[str, Callable[..., Program]] = {
     "batch": batch, "distribute": distribute, "fold": fold, "fuse": fuse, "overlap": _overlap,
     "parallelize": parallelize, "partial": partial, "reassociate": reassociate, "reorder": _reorder,
     "reverse": reverse, "right_looking": right_looking, "share": share, "shift": shift, "split": split, "store": store,
-    "tile": _tile, "unroll": unroll,
+    "tile": _tile, "unroll": unroll, "unroll_outer": unroll_outer,
 }
 _FORMS: Mapping[str, tuple[type, ...]] = {
     "batch": (int,), "distribute": (str, int), "fold": (str, int, int), "fuse": (str, str, int),
     "overlap": (), "parallelize": (str, int), "partial": (str, str, int), "reassociate": (str, str, int),
     "reverse": (str,), "right_looking": (str,), "shift": (str, int),
     "split": (str, int), "store": (str, str), "tile": (), "unroll": (str, int),
+    "unroll_outer": (str,),
 }
 """Kinds of the arguments; trailing ones may be left out where the directive has a default."""
 
 _LEAST = {"distribute": 1, "fold": 2, "fuse": 2, "unroll": 1}
 _WITHOUT_CHOICE = ("batch", "distribute", "fold", "fuse", "overlap", "partial", "reassociate", "right_looking", "share",
-                   "store")
+                   "store", "unroll_outer")
 
 
 def apply_script(program: Program, text: str) -> Program:
@@ -131,4 +133,5 @@ _USES: Mapping[str, str] = {
     "reorder": "reorder(j, i)", "reverse": "reverse(i)", "right_looking": "right_looking(statement)",
     "share": "share(first, second)", "shift": "shift(i, 1)", "split": "split(i, 4)",
     "store": "store(array, registers)", "tile": "tile(i=4, j=4)", "unroll": "unroll(i, 4)",
+    "unroll_outer": "unroll_outer(t)",
 }

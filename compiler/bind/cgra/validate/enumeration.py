@@ -179,6 +179,8 @@ class Enumeration:
         if not isinstance(test, CoreOutput):
             return unknown
         core = self.fabric.tile(test.row, test.column).core
+        if isinstance(core, PeConfig) and core.op == "lut3":
+            return self._looked_up(test, core, cycles - lag - PE_LATENCY)
         tested = core.constants[1] if isinstance(core, PeConfig) and core.op == "ne" else None
         if not isinstance(core, PeConfig) or tested is None or core.constants[0] is not None:
             return unknown
@@ -188,6 +190,13 @@ class Enumeration:
         when = cycles - lag - PE_LATENCY - more
         known, words = self._memory(table).contents(int(table.port.removeprefix("out")), when)
         return np.where(known, (words != tested).astype(np.int64), -1)
+
+    def _looked_up(self, unit: CoreOutput, core: PeConfig, cycles: np.ndarray) -> np.ndarray:
+        """The bit that a truth table gives for its operands of these cycles; -1 if one is unknown."""
+        bits = [np.full(len(cycles), constant) if constant is not None else self._bits(unit, f"bit{k}", cycles)
+                for k, constant in enumerate(core.bit_constants)]
+        number = sum(bit << k for k, bit in enumerate(bits))
+        return np.where(np.min(bits, axis=0) < 0, -1, core.table >> np.maximum(number, 0) & 1)
 
     def _behind_delays(self, unit: CoreOutput, port: str) -> tuple[Origin, int]:
         """What comes to a port, and how long ago it left, units that only delay it passed over."""
