@@ -135,8 +135,8 @@ def test_tiles_that_were_asked_for_have_to_fit_the_global_buffer() -> None:
     with pytest.raises(StreamError) as error:
         transposed = function("const short a[16][8], short y[8][16]", text.format("j][i"))
         compiler.compile(transposed, tile_depth=0, half_words=64)
-    assert str(error.value) == ("array a: a tile of 128 words does not fit the global buffer's 64 words per half; add "
-                                "tile loops around all statements")
+    assert str(error.value) == ("array a, which statement 'S0' (f.c:5) reads: a tile of 128 words does not fit the "
+                                "global buffer's 64 words per half; add tile loops around all statements")
     in_order = function("const short a[8][16], short y[8][16]", text.format("i][j"))
     assert compiler.compile(in_order, tile_depth=0, half_words=64).schedule.staged.tiles == 1
     compiler.compile(in_order, half_words=64)
@@ -147,8 +147,8 @@ def test_a_tile_larger_than_a_bank_needs_a_static_array() -> None:
     program = function("const short a[8][16], short y[8][16]", text)
     with pytest.raises(StreamError) as error:
         compiler.compile(program, memory="buffet", tile_depth=0, half_words=64)
-    assert str(error.value) == ("array a: a tile of 128 words does not fit the global buffer's 64 words per half; add "
-                                "tile loops around all statements")
+    assert str(error.value) == ("array a, which statement 'S0' (f.c:5) reads: a tile of 128 words does not fit the "
+                                "global buffer's 64 words per half; add tile loops around all statements")
 
 
 @pytest.mark.parametrize("memory", ["pub", "dual-port"])

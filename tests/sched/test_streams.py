@@ -194,14 +194,14 @@ def fails(program: Program, half_words: int = 1000) -> str:
 
 def test_a_stream_that_never_fits_is_named_with_its_size() -> None:
     assert fails(load("cascade"), 4095) == (
-        "array input: a tile of 4096 words does not fit the global buffer's 4095 words per half; "
-        "add tile loops around all statements")
+        "array input, which statement 'Conv1' (apps/cascade.py:28) reads: a tile of 4096 words does not fit the global "
+        "buffer's 4095 words per half; add tile loops around all statements")
     assert fails(load("upsample", width=8, height=8), 10) == (
-        "array output: a tile of 256 words does not fit the global buffer's 10 words per half; "
-        "add tile loops around all statements")
+        "array output, which statement 'Upsample' (apps/upsample.py:20) writes: a tile of 256 words does not fit the "
+        "global buffer's 10 words per half; add tile loops around all statements")
     assert fails(load("gaussian_tiled", width=14, height=8, tile=3), 14) == (
-        "array input: a tile of 15 words does not fit the global buffer's 14 words per half; "
-        "add tile loops around all statements")
+        "array input, which statement 'Gaussian' (apps/gaussian_tiled.py:42) reads: a tile of 15 words does not fit "
+        "the global buffer's 14 words per half; add tile loops around all statements")
 
 
 def test_an_output_has_one_writer() -> None:

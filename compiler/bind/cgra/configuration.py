@@ -128,8 +128,7 @@ def plan_bands(schedule: Schedule, spec: FabricSpec, lengths: Sequence[int] = LE
     found: list[dict[str, Bands]] = []
 
     def planned(footprints: Iterable[Footprint], least: int) -> dict[str, Bands]:
-        return {f.array: bands_of(f, staged.program.array(f.array), statements[f.statement], spec.glb, staged.tiles,
-                                  least) for f in footprints}
+        return {f.array: bands_of(staged, f, statements[f.statement], spec.glb, least) for f in footprints}
 
     outputs = {least: planned(staged.outputs, least) for least in lengths}
     inputs = {least: planned(staged.inputs, least) for least in lengths}

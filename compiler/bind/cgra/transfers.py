@@ -19,7 +19,7 @@ from compiler.ir.floating import decode, encode
 from compiler.ir.program import Array
 from compiler.ir.types import BFLOAT16, Float, Int
 from compiler.sched.static.schedule import StatementSchedule
-from compiler.sched.streams.streams import Footprint, StreamError, row_major
+from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
 from hw.dma.descriptor import LINE_BYTES, DescriptorError, DmaDescriptor, DmaLevel
 from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.spec import GlobalBufferSpec
@@ -98,7 +98,7 @@ def bank_config(footprint: Footprint, entry: StatementSchedule, shift: int,
         raise ConfigurationError(f"array {footprint.array}: {error}") from None
 
 
-def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: GlobalBufferSpec, tiles: int,
+def bands_of(staged: StagedProgram, footprint: Footprint, entry: StatementSchedule, glb: GlobalBufferSpec,
              least: int) -> Bands:
     """Bands of the tiles of an array, of `least` lines or more.
 
@@ -107,14 +107,14 @@ def bands_of(footprint: Footprint, array: Array, entry: StatementSchedule, glb: 
     """
     most = (1 << bank_controller(glb).time_width) - 1
     if footprint.words > most:
-        raise StreamError(f"array {footprint.array}: a tile of {footprint.words} words passes the global buffer, of "
+        raise StreamError(f"{staged.label(footprint)}: a tile of {footprint.words} words passes the global buffer, of "
                           f"which a bank counts up to {most}; add tile loops around all statements")
-    row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
+    row_bytes, levels = _innermost(_merged(_levels(footprint, staged.program.array(footprint.array))))
     steps = levels[0][0] if levels else row_bytes
     box = Box(steps, footprint.words * ELEMENT_BYTES // steps)
-    found = choose_bands(_nest(footprint, entry), box, glb, tiles, least)
+    found = choose_bands(_nest(footprint, entry), box, glb, staged.tiles, least)
     if found is None:
-        raise StreamError(f"array {footprint.array}: a tile of {footprint.words} words does not fit the global "
+        raise StreamError(f"{staged.label(footprint)}: a tile of {footprint.words} words does not fit the global "
                           f"buffer's {glb.half_words} words per half, and is not accessed in the order of memory; add "
                           "tile loops around all statements")
     return found

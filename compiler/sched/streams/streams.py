@@ -111,6 +111,14 @@ class StagedProgram:
         spans = [step * (n - 1) for step, n in loops[1:]] + [0]
         return all(step > 0 and step >= span for (step, _), span in zip(loops, spans, strict=False))
 
+    def label(self, footprint: Footprint) -> str:
+        """What messages call an array: with a statement that reads what its loads bring, or the one that writes it."""
+        mover = self.program.statement(footprint.statement)
+        if footprint in self.outputs:
+            return f"array {footprint.array}, which {mover.label(mover.write)} writes"
+        users = (s.label(read) for s in self.program.statements for read in s.reads if read.array == mover.write.array)
+        return next((f"array {footprint.array}, which {user} reads" for user in users), f"array {footprint.array}")
+
     def tile_iterators(self, statement: Statement) -> tuple[str, ...]:
         """Names of the iterators of `statement` that enumerate tiles."""
         return statement.iterators[: self.tile_depth]
@@ -162,7 +170,7 @@ def require_room(staged: StagedProgram, half_words: int) -> None:
     """Raise `StreamError` naming the largest stream if its tile does not fit `half_words`."""
     largest = max((*staged.inputs, *staged.outputs), key=lambda f: f.words)
     if largest.words > half_words:
-        raise StreamError(f"array {largest.array}: a tile of {largest.words} words does not fit the global buffer's "
+        raise StreamError(f"{staged.label(largest)}: a tile of {largest.words} words does not fit the global buffer's "
                           f"{half_words} words per half; add tile loops around all statements")
 
 
