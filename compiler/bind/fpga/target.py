@@ -13,6 +13,7 @@ from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
+from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["FLOATING", "MEMORIES", "PLACE", "Options", "compile_program"]
 
@@ -39,7 +40,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     found = _searched(stages)
     try:
         found = stages.proven(found)
-    except FpgaError:  # another one may be proven in time
+    except (FpgaError, ValidationError):  # another one may be proven, or in time
         found = _searched(Stages(program, options, proving=True))
     return replace(found, seconds=time.perf_counter() - start)
 
