@@ -21,6 +21,7 @@ from hw.errors import SluiceError
 __all__ = [
     "Dependence",
     "DependenceError",
+    "agree",
     "constant_bounds",
     "final_writers",
     "flow",
@@ -151,6 +152,12 @@ def final_writers(program: Program, array: str) -> dict[str, isl.Map]:
     last = isl.Set(f"{{ [{', '.join(['1', *['0'] * width])}] }}")
     order = order.union(isl.UnionMap.from_map(isl.Map.from_domain_and_range(elements, last)))
     return _last_writers(order, end, writers)
+
+
+def agree(relation: isl.Map, sink: int, source: int) -> bool:
+    """Whether instances that see values of others always have the same value of iterator number `sink` as these of
+    their iterator number `source`."""
+    return relation.is_subset(relation.equate(isl.dim_type.in_, sink, isl.dim_type.out, source))
 
 
 def constant_bounds(statement: Statement) -> dict[str, tuple[int, int]]:

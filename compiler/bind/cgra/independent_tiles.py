@@ -16,8 +16,8 @@ from math import prod
 import islpy as isl
 
 from compiler.analysis.affine import affine_form
-from compiler.analysis.boxes import extents
-from compiler.analysis.dependences import DependenceError, flow
+from compiler.analysis.boxes import bounds, extents
+from compiler.analysis.dependences import DependenceError, agree, flow
 from compiler.bind.cgra.transfers import ELEMENT_BYTES
 from compiler.ir.program import Access, Program, Statement
 from compiler.passes.directives import TransformError, apply_script
@@ -86,25 +86,18 @@ def independent_loops(program: Program) -> IndependentLoops | None:
     return None
 
 
-def _bounds(statement: Statement, name: str) -> tuple[int, int]:
-    number = statement.iterators.index(name)
-    return (statement.domain.dim_min_val(number).to_python(), statement.domain.dim_max_val(number).to_python())
-
-
 def _same_everywhere(program: Program, name: str) -> bool:
     """Whether all statements have a loop of this name with the same bounds."""
     if not all(name in s.iterators for s in program.statements):
         return False
-    return len({_bounds(s, name) for s in program.statements}) == 1
+    return len({bounds(s.domain)[s.iterators.index(name)] for s in program.statements}) == 1
 
 
 def _crossed(program: Program, name: str) -> bool:
     """Whether a statement sees values of another iteration of this loop."""
     for dependence in flow(program):
         sink, source = program.statement(dependence.sink), program.statement(dependence.source)
-        same = dependence.relation.equate(isl.dim_type.in_, sink.iterators.index(name), isl.dim_type.out,
-                                          source.iterators.index(name))
-        if not dependence.relation.is_subset(same):
+        if not agree(dependence.relation, sink.iterators.index(name), source.iterators.index(name)):
             return True
     return False
 

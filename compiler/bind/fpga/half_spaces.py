@@ -11,6 +11,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.affine import dimension_names, linear_function
+from compiler.analysis.boxes import bounds
 from compiler.analysis.port_nests import LoopSum, linear_sum
 
 __all__ = ["ANY", "Cut", "Cuts", "Taken", "cut_domains", "cut_sources"]
@@ -105,10 +106,10 @@ class _Halves:
         return Cut(function, function.most + 1, cut, below, above)
 
     def _taken(self, inside: list[tuple[int, isl.Set]]) -> Taken:
-        ends = [(min(domain.dim_min_val(k).to_python() for _, domain in inside) - low,
-                 max(domain.dim_max_val(k).to_python() for _, domain in inside) - low)
-                for k, low in enumerate(self.lows)]
-        return Taken(inside[0][0], tuple(slice(first, last + 1) for first, last in ends))
+        ends = zip(*(bounds(domain) for _, domain in inside), strict=True)
+        return Taken(inside[0][0], tuple(
+            slice(min(first for first, _ in loop) - low, max(last for _, last in loop) - low + 1)
+            for low, loop in zip(self.lows, ends, strict=True)))
 
     def _cleanest(self, domains: Sequence[isl.Set]) -> tuple[LoopSum, int] | None:
         """The function and its value at which a cut goes through the fewest domains; None if all go on on both sides

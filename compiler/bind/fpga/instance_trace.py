@@ -76,9 +76,7 @@ class Reads:
     def onward(self) -> ReadPart | None:
         """Reads that are no nests as a part of one, in which they go on as they begin, seeing instances of the
         producer; None if they are none."""
-        return next((part for part in self._onward if all(
-            digit.least >= 0 and digit.most < size for digit, size in zip(part.nest.digits, self.shape, strict=True))),
-            None)
+        return next((part for part in self._onward if self._in_producer(part.nest)), None)
 
     @property
     def beyond(self) -> ReadPart | None:
@@ -93,9 +91,11 @@ class Reads:
         if function is None:
             return None
         nest = read_nest(function.intersect_domain(box), self.lows, self.trips, self.first)
-        inside = nest is not None and all(digit.least >= 0 and digit.most < size
-                                          for digit, size in zip(nest.digits, self.shape, strict=True))
-        return ReadPart(nest) if nest is not None and inside else None
+        return ReadPart(nest) if nest is not None and self._in_producer(nest) else None
+
+    def _in_producer(self, nest: ReadNest) -> bool:
+        """Whether all of a nest sees instances of the producer."""
+        return all(digit.least >= 0 and digit.most < size for digit, size in zip(nest.digits, self.shape, strict=True))
 
     @cached_property
     def _function(self) -> isl.Map | None:

@@ -17,7 +17,7 @@ from functools import cached_property, reduce
 import islpy as isl
 
 from compiler.analysis.affine import affine_form
-from compiler.analysis.dependences import flow
+from compiler.analysis.dependences import agree, flow
 from compiler.ir import expr
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, renumbered, with_children
 from compiler.ir.names import fresh_name
@@ -66,8 +66,8 @@ def _expanded(program: Program, found: StreamLanes) -> Program:
         return program
     for dependence in flow(program):
         array = program.statement(dependence.sink).reads[dependence.read].array
-        if array in found.private and not _same_iteration(dependence.relation, found.loops[dependence.sink],
-                                                          found.loops[dependence.source]):
+        if array in found.private and not agree(dependence.relation, found.loops[dependence.sink].number,
+                                                found.loops[dependence.source].number):
             raise NotPackableError(f"{program.statement(dependence.sink)} sees '{array}' of another iteration")
     lows, ends = {}, {}
     for statement in program.statements:
@@ -88,11 +88,6 @@ def _expanded(program: Program, found: StreamLanes) -> Program:
     statements = tuple(replace(s, reads=tuple(access(s, read) for read in s.reads), write=access(s, s.write))
                        for s in program.statements)
     return replace(program, arrays=arrays, statements=statements)
-
-
-def _same_iteration(relation: isl.Map, sink: LaneLoop, source: LaneLoop) -> bool:
-    """Whether instances that see values of others agree with these in their lane loops."""
-    return relation.is_subset(relation.equate(isl.dim_type.in_, sink.number, isl.dim_type.out, source.number))
 
 
 def _along(relation: isl.Map, statement: Statement, number: int, low: int) -> isl.Map:

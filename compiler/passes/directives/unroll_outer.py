@@ -7,7 +7,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.analysis.boxes import extents
-from compiler.analysis.dependences import Dependence, DependenceError, flow
+from compiler.analysis.dependences import Dependence, DependenceError, agree, flow
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Program, Statement
 from compiler.passes.directives.errors import TransformError
@@ -76,8 +76,6 @@ def unroll_outer_script(program: Program) -> str:
 def _carrying(program: Program, dependence: Dependence) -> str | None:
     """The outermost iterator of two statements, if one sees values of another iteration of the other."""
     first = {program.statement(name).iterators[:1] for name in (dependence.source, dependence.sink)}
-    relation = dependence.relation
-    if len(first) > 1 or first == {()}:
+    if len(first) > 1 or first == {()} or agree(dependence.relation, 0, 0):
         return None
-    same = relation.equate(isl.dim_type.in_, 0, isl.dim_type.out, 0)
-    return None if relation.is_subset(same) else first.pop()[0]
+    return first.pop()[0]
