@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -62,9 +63,15 @@ class Stages:
     """What follows from a candidate for `program`: prepared program, schedule, system, design. `proving`: every design
     is proven, and not the one alone that is taken."""
 
-    def __init__(self, program: Program, options: Options, *, proving: bool = False) -> None:
-        self.program, self.options, self.proving = program, options, proving
+    def __init__(self, program: Program, options: Options) -> None:
+        self.program, self.options, self.proving = program, options, False
         self._kept = KeptResults()
+
+    def each_proven(self) -> Stages:
+        """The same, with the results so far, where every design is proven."""
+        found = copy(self)
+        found.proving = True
+        return found
 
     @cached_property
     def coalesced(self) -> Program:

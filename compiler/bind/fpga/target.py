@@ -41,7 +41,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     try:
         found = stages.proven(found)
     except (FpgaError, ValidationError):  # another one may be proven, or in time
-        found = _searched(Stages(program, options, proving=True))
+        found = _searched(stages.each_proven())
     return replace(found, seconds=time.perf_counter() - start)
 
 
