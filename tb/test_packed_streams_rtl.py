@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.bind.applications import HARDWARE_PASSES, place_application
+from compiler.bind.applications import HARDWARE_PASSES, Placed, place_application
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.host_interface import NoDriver
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import parse_scop
-from compiler.frontend.sac import parse_sac
+from compiler.frontend.apps import sac_applications
+from compiler.frontend.sac import load_sac, parse_sac
 from compiler.ir.interpret import interpret
 
 PROGRAM = """void f(const unsigned char a[9][29], short y[7][27], unsigned char z[7][27]) {
@@ -70,3 +71,23 @@ def test_elements_of_a_few_bits_are_packed(simulator: str) -> None:
         _ = group.design.host_interface
     [run] = placed.runs.values()
     assert run.cycles == group.design.predicted_cycles
+
+
+@lru_cache
+def ragged_pair() -> Placed:
+    """Rows of 16 pixels, of which windows leave 12: the second word of a row has no neighbour, which half of its lanes
+    would read."""
+    program = load_sac(sac_applications()["sac/fused_pair"]).with_extents({"A": (12, 16)})
+    pixels = np.random.default_rng(6).integers(0, 256, (12, 16))
+    return place_application(program.optimised(HARDWARE_PASSES)[0], program.held({"A": pixels}), "fpga", lanes=0)
+
+
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+def test_lanes_behind_the_end_of_a_row(simulator: str) -> None:
+    placed = ragged_pair()
+    [group] = placed.groups
+    assert isinstance(group.design, FpgaDesign) and group.design.lanes == 8 and not placed.host
+    for found, wanted in zip(placed.simulate(simulator), placed.expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    [run] = placed.runs.values()
+    assert run.cycles == group.design.predicted_cycles < 12 * 4  # words of four pixels

@@ -82,6 +82,19 @@ def test_ragged_rows_are_read_once() -> None:
     assert packed.array("a").shape == packed.array("y").shape == (6, 5)
 
 
+@pytest.mark.parametrize("value", [
+    "a[i][j] * a[i][j + 3] + a[i][j + 4]",  # the last word of a row has no neighbour
+    "a[i][j + 24] + a[i][2 * j + 16]",  # 2 * j + 3 is read in the first word of a row alone, where it is j + 3
+])
+def test_lanes_that_do_not_exist_read_what_others_do(value: str) -> None:
+    """So the pipeline computes what the program does in these lanes, too, and is proven."""
+    program = scop("const unsigned char a[6][40], unsigned char y[6][12]",
+                   f"for (int i = 0; i < 6; i++) for (int j = 0; j < 12; j++) y[i][j] = {value};")
+    [statement] = require_kept(program, 8).statements
+    assert len(statement.reads) == 2
+    assert compiler.compile(program, target="fpga", lanes=8).choices["lanes"] == "8"
+
+
 @pytest.mark.parametrize(("arguments", "body", "reason"), [
     ("const unsigned char a[8][8], unsigned char y[8][8]",
      "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][j] = a[j][i];",

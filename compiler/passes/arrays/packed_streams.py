@@ -10,14 +10,14 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import islpy as isl
 
-from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import agree, flow
+from compiler.analysis.instance_budget import count_instances
 from compiler.ir import expr
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, renumbered, with_children
 from compiler.ir.names import fresh_name
@@ -25,7 +25,7 @@ from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.types import Int, ProgramError
 from compiler.ir.verify import verify
 from compiler.passes.arrays.packed_arrays import PackedArrays, group_map, packed_array, packed_value
-from compiler.passes.arrays.stream_lanes import LaneLoop, NotPackableError, StreamLanes, find_lanes, form_of
+from compiler.passes.arrays.stream_lanes import Form, LaneLoop, NotPackableError, StreamLanes, find_lanes, form_of
 from compiler.passes.directives.errors import TransformError
 from compiler.passes.directives.instances import Renaming, name_inputs
 from compiler.passes.directives.legality import check_legal
@@ -118,6 +118,13 @@ class _Lane:
         values[self.loop.number] = f"{self.factor}*{values[self.loop.number]} + {self.number - self.loop.offset}"
         return Renaming(self.old, self.name, self.old.iterators, values)
 
+    def moved(self, form: Form) -> Form:
+        """A function of the iterators as one of the new iterators."""
+        coefficients, constant = form
+        step = coefficients[self.loop.number]
+        return (tuple(self.factor * c if k == self.loop.number else c for k, c in enumerate(coefficients)),
+                constant + step * (self.number - self.loop.offset))
+
     def value(self) -> Expr:
         """The value, of the new iterators."""
         return fold(self.old.value, self._node)
@@ -187,11 +194,9 @@ class _Packing:
 
     def _alone(self, lane: _Lane) -> Statement:
         """One copy, as a statement."""
-        reads = _Reads(self)
-        value = reads.of(lane)
-        new = lane.renaming
-        return replace(lane.old, name=lane.name, domain=new.domain, reads=reads.accesses(new.domain, lane.old),
-                       write=new.access(lane.old.write), value=value)
+        reads, new = _Reads(self, [lane]), lane.renaming
+        return replace(lane.old, name=lane.name, domain=new.domain, reads=reads.accesses(lane.old.iterators),
+                       write=new.access(lane.old.write), value=reads.value(lane))
 
     def _joined(self, lanes: Sequence[_Lane]) -> tuple[Statement, isl.Map]:
         """All copies as one statement that writes wide elements."""
@@ -200,83 +205,101 @@ class _Packing:
         domain = image.range().coalesce()
         for position, name in enumerate(old.iterators):
             domain = domain.set_dim_name(isl.dim_type.set, position, name)
-        reads = _Reads(self)
+        reads = _Reads(self, lanes)
         width = self.program.array(old.write.array).type.width
-        words = {lane.number: converted(reads.of(lane), Int(width, False)) for lane in lanes}
-        written = [self._grouped(lane.renaming.back.apply_range(old.write.map), old.write.array) for lane in lanes]
+        words = {lane.number: converted(reads.value(lane), Int(width, False)) for lane in lanes}
+        written = [self.grouped(lane.renaming.back.apply_range(old.write.map), old.write.array) for lane in lanes]
         write = reduce(isl.Map.union, written).intersect_domain(domain).coalesce()
-        return replace(old, domain=domain, reads=reads.accesses(domain, old), write=replace(old.write, map=write),
+        return replace(old, domain=domain, reads=reads.accesses(old.iterators), write=replace(old.write, map=write),
                        value=packed_value(words, width, self.factor)), image
 
-    def _grouped(self, relation: isl.Map, array: str) -> isl.Map:
+    def grouped(self, relation: isl.Map, array: str) -> isl.Map:
         return relation.apply_range(group_map(array, len(self.program.array(array).shape), self.factor))
 
 
+_Function = tuple[str, tuple[Form, ...]]
+"""An array, and its subscripts as functions of the new iterators."""
+
+
+@dataclass(frozen=True)
+class _LaneRead:
+    """What a lane reads: element `function` of an array, in the instances of `relation`; its own bits in that begin at
+    number `first`."""
+
+    access: Access
+    function: _Function
+    relation: isl.Map
+    first: int
+
+
 class _Reads:
-    """The reads of a new statement, each once: lanes often need the same wide element."""
+    """The reads of a new statement that has these lanes, each once: lanes often need the same wide element.
 
-    def __init__(self, packing: _Packing) -> None:
+    The last lanes of a row need not exist, and do not say then what they read. So reads are alike if they are the same
+    function, or if one is what the other is wherever it is anything: lanes that do not exist are computed from what
+    the others read.
+    """
+
+    def __init__(self, packing: _Packing, lanes: Sequence[_Lane]) -> None:
         self.packing = packing
-        self._found: dict[tuple[str, str], tuple[Access, isl.Map]] = {}
+        self._seen = {lane.number: [self._seen_by(lane, read) for read in lane.old.reads] for lane in lanes}
+        reads: dict[_Function, Access] = {}
+        for seen in (seen for lane in self._seen.values() for seen in lane):
+            relation = seen.relation.union(reads[seen.function].map) if seen.function in reads else seen.relation
+            reads[seen.function] = replace(seen.access, map=relation)
+        self._alike = _alike(reads)
+        self._taken = {function: reads[function] for function in dict.fromkeys(self._alike.values())}
 
-    def of(self, lane: _Lane) -> Expr:
+    def accesses(self, iterators: Sequence[str]) -> tuple[Access, ...]:
+        """All reads."""
+        return tuple(replace(read, map=name_inputs(read.map.coalesce(), iterators)) for read in self._taken.values())
+
+    def value(self, lane: _Lane) -> Expr:
         """The value of a lane on these reads."""
-        numbers, bits = {}, {}
-        for k, read in enumerate(lane.old.reads):
-            numbers[k], bits[k] = self._number(lane, read)
         packed = self.packing.found.packed
+        seen = self._seen[lane.number]
+        numbers = [list(self._taken).index(self._alike[one.function]) for one in seen]
 
         def step(node: Expr, parts: list[Expr]) -> Expr:
             if not isinstance(node, Read) or lane.old.reads[node.index].array not in packed:
                 return with_children(node, parts)
             array = self.packing.program.array(lane.old.reads[node.index].array)
-            return _taken(Read(node.index, packed_array(array, self.packing.factor).type), bits[node.index], array)
+            return _bits(Read(node.index, packed_array(array, self.packing.factor).type), seen[node.index].first, array)
 
         return renumbered(fold(lane.value(), step), numbers.__getitem__)
 
-    def _number(self, lane: _Lane, read: Access) -> tuple[int, int]:
-        """Number of a read among those of the new statement, and its lowest bit."""
-        renaming, first = lane.renaming, 0
-        relation = renaming.back.apply_range(read.map)
+    def _seen_by(self, lane: _Lane, read: Access) -> _LaneRead:
+        """What a lane reads."""
+        relation, first = lane.renaming.back.apply_range(read.map), 0
+        forms = [lane.moved(form) for form in form_of(lane.old, read)]
         if read.array in self.packing.found.packed:
-            relation, first = self._wide(lane, read)
-        key = read.array, _text(relation, renaming.domain)
-        known = self._found.get(key)
-        domain = relation.intersect_domain(renaming.domain)
-        self._found[key] = (known[0], known[1].union(domain)) if known else (read, domain)
-        return list(self._found).index(key), first
+            relation, first = self.packing.grouped(relation, read.array), self._first(lane, read, forms[-1])
+            forms[-1] = _divided(forms[-1], self.packing.factor)
+        return _LaneRead(read, (read.array, tuple(forms)), relation.intersect_domain(lane.renaming.domain), first)
 
-    def _wide(self, lane: _Lane, read: Access) -> tuple[isl.Map, int]:
-        """The wide element of a read, and where in it the read's own begins."""
-        factor = self.packing.factor
-        coefficients, constant = form_of(lane.old, read)[-1]
-        steps = list(coefficients)
-        constant += steps[lane.loop.number] * (lane.number - lane.loop.offset)
-        steps[lane.loop.number] *= factor
-        if any(step % factor for step in steps):
+    def _first(self, lane: _Lane, read: Access, form: Form) -> int:
+        """Where in the wide element of a read its own begins."""
+        factor, (coefficients, constant) = self.packing.factor, form
+        if any(step % factor for step in coefficients):
             raise NotPackableError(f"{lane.old.label(read)}: which of {factor} neighbours in '{read.array}' it is "
                                    "depends on another loop; unroll that")
-        back = lane.renaming.back.apply_range(read.map)
-        width = self.packing.program.array(read.array).type.width
-        return self.packing._grouped(back, read.array), constant % factor * width
-
-    def accesses(self, domain: isl.Set, statement: Statement) -> tuple[Access, ...]:
-        """All reads."""
-        return tuple(replace(read, map=name_inputs(relation.coalesce(), statement.iterators)) for read, relation
-                     in self._found.values())
+        return constant % factor * self.packing.program.array(read.array).type.width
 
 
-def _text(relation: isl.Map, domain: isl.Set) -> str:
-    """The function of a relation, whatever its domain."""
-    function = isl.PwMultiAff.from_map(relation.intersect_domain(domain))
-    forms = []
-    for k in range(function.dim(isl.dim_type.out)):
-        form = affine_form(function.get_pw_aff(k))
-        forms.append(str(form) if form else str(relation))
-    return str(forms)
+def _alike(reads: Mapping[_Function, Access]) -> dict[_Function, _Function]:
+    """For each read the one of most instances that is what it is."""
+    most = sorted(reads, key=lambda function: -count_instances(reads[function].map.domain()))
+    return {function: next(other for other in most if function[0] == other[0]
+                           and read.map.is_subset(reads[other].map)) for function, read in reads.items()}
 
 
-def _taken(word: Expr, first: int, array: Array) -> Expr:
+def _divided(form: Form, factor: int) -> Form:
+    """The wide element of a subscript."""
+    coefficients, constant = form
+    return tuple(step // factor for step in coefficients), constant // factor
+
+
+def _bits(word: Expr, first: int, array: Array) -> Expr:
     """The element of `array` whose lowest bit in `word` is bit `first`."""
     return Cast(apply("shr", word, Const(first, word.type)) if first else word, array.type)
 

@@ -19,7 +19,7 @@ from compiler.passes.arrays.packed_arrays import PACKED_WIDTHS
 from compiler.passes.directives.place import Place, places
 from hw.errors import SluiceError
 
-__all__ = ["LaneLoop", "NotPackableError", "StreamLanes", "find_lanes", "form_of"]
+__all__ = ["Form", "LaneLoop", "NotPackableError", "StreamLanes", "find_lanes", "form_of"]
 
 Form = tuple[tuple[int, ...], int]
 """Coefficients of iterators, and a constant."""
