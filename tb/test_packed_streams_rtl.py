@@ -12,8 +12,8 @@ from compiler.bind.applications import HARDWARE_PASSES, Placed, place_applicatio
 from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.host_interface import NoDriver
 from compiler.cli.input_files import random_inputs
-from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.apps import sac_applications
+from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.sac import load_sac, parse_sac
 from compiler.ir.interpret import interpret
 
