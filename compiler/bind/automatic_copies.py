@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from time import process_time
 from typing import Any, TypeAlias
@@ -54,7 +55,7 @@ def choose_copies(program: ScheduledProgram, compile_with: Callable[[ScheduledPr
         design = compile_with(replace(program, chooses=False, copies=_limited(program.copies, candidate)))
         return design, process_time() - start
 
-    found = search(_strategy(stage, kinds, _sets(program.copies)), cycles=_cycles)
+    found = search(partial(_strategy, stage, kinds, _sets(program.copies)), cycles=_cycles)
     if isinstance(found, Infeasible):
         raise found.cause
     return found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from compiler.bind.design import Design
@@ -45,7 +46,7 @@ def first_form(program: ScheduledProgram, defaults: Mapping[str, Any], options: 
     def stage(form: _Form) -> Design:
         return compile_with(form.program, **form.options)
 
-    found = search(_first(forms, stage), lambda design: design.predicted_start_to_done)
+    found = search(partial(_first, forms, stage), lambda design: design.predicted_start_to_done)
     if not isinstance(found, Infeasible):
         return found
     if len(forms) > 1 or not _asks(program):

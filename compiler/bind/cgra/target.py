@@ -53,7 +53,7 @@ def _searched(program: Program, options: Options, budget: Budget) -> CgraDesign 
     buffer."""
     elastic = options.memory == "buffet"
     stages = Stages(program, replace(options, memory="dual-port") if elastic else options, budget, merged=not elastic)
-    return search(ArraySpace(stages, budget.strict).strategy(), lambda design: design.predicted_start_to_done, budget)
+    return search(ArraySpace(stages, budget.strict).strategy, lambda design: design.predicted_start_to_done, budget)
 
 
 def schedule_of(program: Program, options: Options) -> Schedule:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -39,7 +38,7 @@ from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefi
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
-from compiler.sched.search.space import NEVER, Infeasible, KeptResults, Step, Strategy, TooLateError, ask
+from compiler.sched.search.space import NEVER, Infeasible, KeptResults, Refused, Step, Strategy, TooLateError, ask
 from compiler.sched.static.schedule import InitiationIntervals, Schedule
 from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import StagedProgram
@@ -60,18 +59,11 @@ _Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
 
 
 class Stages:
-    """What follows from a candidate for `program`: prepared program, schedule, system, design. `proving`: every design
-    is proven, and not the one alone that is taken."""
+    """What follows from a candidate for `program`: prepared program, schedule, system, design."""
 
     def __init__(self, program: Program, options: Options) -> None:
-        self.program, self.options, self.proving = program, options, False
+        self.program, self.options = program, options
         self._kept = KeptResults()
-
-    def each_proven(self) -> Stages:
-        """The same, with the results so far, where every design is proven."""
-        found = copy(self)
-        found.proving = True
-        return found
 
     @cached_property
     def coalesced(self) -> Program:
@@ -133,9 +125,8 @@ class Stages:
     def design(self, choice: Candidate) -> FpgaDesign:
         """The finished pipeline."""
         parts, chosen = self.parts(choice), self.system(choice)
-        design = FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
-                            choice.coalesced, choice.lanes, "", self._stated(choice))
-        return self.proven(design) if self.proving else design
+        return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
+                          choice.coalesced, choice.lanes, "", self._stated(choice))
 
     def proven(self, design: FpgaDesign) -> FpgaDesign:
         """A design, proven from outside, with the loop that ends early. Raises `ValidationError` for a fault of the
@@ -248,7 +239,7 @@ class PipelineSpace:
             found = yield from self._in_pieces(trial, min(known, _cycles(best) if best else NEVER))
             if not isinstance(found, Infeasible):
                 best = min(best or found, found, key=_cycles)
-            elif found.because(FpgaError):
+            elif isinstance(found, Refused) or found.because(FpgaError):
                 failure = failure or found
             elif not found.because(TooLateError):
                 return found
@@ -338,16 +329,29 @@ class PipelineSpace:
             bounds.append((bound, place, trial))
         if min(bounds)[0] >= known:
             return Infeasible(TooLateError(f"ends after cycle {known}, before which another design does"))
+        return (yield from self._built_first(sorted(bounds, key=lambda item: item[:2])))
+
+    def _built_first(self, bounds: list[tuple[int, int, Candidate]]) -> _Designs:
+        """The design of the candidate that is chosen among those that are worth it, from the lowest of `bounds` on;
+        without those that are refused."""
         found: dict[Candidate, BuiltSystem] = {}
-        for bound, _, trial in sorted(bounds, key=lambda item: item[:2]):
-            if not is_worth(bound, found.values(), self.options):
-                break
-            system = yield Step(self.stages.system, trial, ("system", trial), self.stages.bound, final=True)
-            if isinstance(system, Infeasible):
-                return system
-            found[trial] = system
-        chosen = choose(found, self.options)
-        return (yield Step(self.stages.design, chosen, ("design", chosen)))
+        pending = [(bound, trial) for bound, _, trial in bounds]
+        refused: Refused | None = None
+        while pending or found:
+            while pending and is_worth(pending[0][0], found.values(), self.options):
+                _, trial = pending.pop(0)
+                system = yield Step(self.stages.system, trial, ("system", trial), self.stages.bound, final=True)
+                if isinstance(system, Infeasible):
+                    return system
+                found[trial] = system
+            chosen = choose(found, self.options)
+            design = yield Step(self.stages.design, chosen, ("design", chosen))
+            if not isinstance(design, Refused):
+                return design
+            refused = refused or design
+            del found[chosen]
+        assert refused is not None
+        return refused
 
 
 def _moves_enough(design: FpgaDesign) -> bool:

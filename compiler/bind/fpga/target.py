@@ -6,14 +6,12 @@ import time
 from dataclasses import replace
 
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.bind.fpga.errors import FpgaError
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.search_space import PipelineSpace, Stages
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.sched.search.driver import search
 from compiler.sched.search.space import Infeasible
-from compiler.sched.verify.errors import ValidationError
 
 __all__ = ["FLOATING", "MEMORIES", "PLACE", "Options", "compile_program"]
 
@@ -28,8 +26,8 @@ FLOATING = True
 
 
 def compile_program(program: Program, options: Options) -> FpgaDesign:
-    """Compile `program`; the finished pipeline is proven from outside. With ``loops=auto`` loops around recurrences are
-    in the order in which there is time for these, where that ends earlier.
+    """Compile `program`; the finished pipeline is proven from outside, and where it is not another one is taken. With
+    ``loops=auto`` loops around recurrences are in the order in which there is time for these, where that ends earlier.
 
     Raises `ProgramError`, `NoOutputError`, `DependenceError`, `StreamError`, `FusionError` and `FpgaError`, each naming
     what does not fit, and `ValidationError` for a fault of the compiler.
@@ -37,17 +35,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     start = time.perf_counter()
     verify(program)
     stages = Stages(program, options)
-    found = _searched(stages)
-    try:
-        found = stages.proven(found)
-    except (FpgaError, ValidationError):  # another one may be proven, or in time
-        found = _searched(stages.each_proven())
-    return replace(found, seconds=time.perf_counter() - start)
-
-
-def _searched(stages: Stages) -> FpgaDesign:
-    """The design that ends first. Raises an error if there is none."""
-    found = search(PipelineSpace(stages).strategy(), lambda system: system.cycles)
+    found = search(PipelineSpace(stages).strategy, lambda system: system.cycles, prove=stages.proven)
     if isinstance(found, Infeasible):
         raise found.cause
-    return found
+    return replace(found, seconds=time.perf_counter() - start)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar
 
 from compiler.attempts import attempt
-from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError
+from compiler.sched.search.space import NEVER, Infeasible, Refused, Step, Strategy, TooLateError
 from hw.errors import SluiceError
 
 __all__ = ["Limits", "search"]
@@ -28,32 +28,63 @@ class Limits(Protocol):
         ...
 
 
-def search(strategy: Strategy[C, D], cycles: Callable[[Any], int], limits: Limits | None = None) -> D | Infeasible:
+def search(strategy: Callable[[], Strategy[C, D]], cycles: Callable[[Any], int], limits: Limits | None = None,
+           prove: Callable[[D], D] | None = None) -> D | Infeasible:
     """What `strategy` returns when every step that it asks for has been worked on, one after the other.
 
     A step is not worked on if an equal one was, or if its candidate's lower bound is not below its limit. Once `limits`
     are spent the search ends, with the result of the fewest `cycles` or with the first failure. Every candidate that
     ends in a design or fails is kept for ``--explain``: with its bound, and the cycles or the reason.
+
+    `prove` looks at the result, which is the answer to one of the steps, and returns it, proven. Where it raises an
+    error that is the answer to that step, as `Refused`, and the search goes on: from there, as no other step is worked
+    on again. So only designs that would be taken are proven.
     """
-    return _Driver(strategy, cycles, limits).run()
+    return _Driver(strategy, cycles, limits, prove).run()
 
 
 class _Driver(Generic[C, D]):
-    def __init__(self, strategy: Strategy[C, D], cycles: Callable[[Any], int], limits: Limits | None) -> None:
-        self._strategy, self._cycles, self._limits = strategy, cycles, limits
-        self._known: dict[Hashable, Any] = {}
+    def __init__(self, strategy: Callable[[], Strategy[C, D]], cycles: Callable[[Any], int], limits: Limits | None,
+                 prove: Callable[[D], D] | None) -> None:
+        self._strategy, self._cycles, self._limits, self._prove = strategy, cycles, limits, prove
+        self._known: dict[Hashable, tuple[Step[C], Any]] = {}
         self._best: D | None = None
         self._failure: Infeasible | None = None
 
     def run(self) -> D | Infeasible:
+        while True:
+            found = self._found()
+            if isinstance(found, Infeasible) or self._prove is None:
+                return found
+            proven = self._proven(found, self._prove)
+            if not isinstance(proven, Refused) or self._stopped() is not None:
+                return proven
+
+    def _found(self) -> D | Infeasible:
+        """What the strategy returns with the answers so far, and others to what else it asks for."""
         answer: Any = None
+        strategy = self._strategy()
         try:
             while (stopped := self._stopped()) is None:
-                answer = self._answer(self._strategy.send(answer))
+                answer = self._answer(strategy.send(answer))
         except StopIteration as end:
             return end.value
-        self._strategy.close()
+        strategy.close()
         return stopped
+
+    def _proven(self, found: D, prove: Callable[[D], D]) -> D | Refused:
+        """The result, proven; else the reason why it is none, which is the answer to its step from now on."""
+        step = next(step for step, answer in self._known.values() if answer is found)
+        with attempt(f"proof, {step.candidate}") as tried:
+            try:
+                proven = prove(found)
+            except SluiceError as error:
+                refused = Refused(step.explain(step.candidate, error))
+                tried.outcome = str(refused.cause)
+                self._known[step.key] = step, refused
+                return refused
+            tried.outcome = "proven"
+        return proven
 
     def _stopped(self) -> D | Infeasible | None:
         """The result of a search whose time is over; None if it goes on."""
@@ -69,8 +100,8 @@ class _Driver(Generic[C, D]):
             answer = self._worked(step)
             if isinstance(answer, Infeasible) and answer.because(TooLateError):
                 return answer  # it depends on the limit
-            self._known[step.key] = answer
-        return self._known[step.key]
+            self._known[step.key] = step, answer
+        return self._known[step.key][1]
 
     def _worked(self, step: Step[C]) -> Any:
         """The result of the step, which the record keeps if it is a design or a failure."""

@@ -3,7 +3,8 @@
 A *candidate* is a frozen dataclass: every decision that a target takes, as data. A *strategy* is a generator that says
 in which order candidates are tried. It yields a `Step`, a stage of a candidate, and is sent the stage's result, or
 `Infeasible`: why there is none, from which it learns. What it returns is its own result. Strategies are made of others
-with ``yield from``.
+with ``yield from``. What a strategy asks for depends on what it has been sent, and on nothing else: so a search can go
+back to where it was sent one result, and on from there as if there was none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from hw.errors import SluiceError
 
-__all__ = ["NEVER", "Infeasible", "KeptResults", "Step", "Strategy", "TooLateError", "ask"]
+__all__ = ["NEVER", "Infeasible", "KeptResults", "Refused", "Step", "Strategy", "TooLateError", "ask"]
 
 C = TypeVar("C", bound=Hashable)
 D = TypeVar("D")
@@ -36,6 +37,12 @@ class Infeasible:
     def because(self, *kinds: type[SluiceError]) -> bool:
         """Whether the cause is of one of these kinds."""
         return isinstance(self.cause, kinds)
+
+
+@dataclass(frozen=True)
+class Refused(Infeasible):
+    """Why a design that would have been taken is none: its proof has failed. Others of the same program may be proven.
+    """
 
 
 @dataclass(frozen=True)
