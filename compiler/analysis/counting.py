@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -20,8 +21,8 @@ import numpy as np
 from compiler.analysis.boxes import extents
 from compiler.analysis.polynomial import Polynomial
 
-__all__ = ["Term", "Terms", "UncountedError", "affine_values", "basic_sets", "box_volume", "count", "greatest",
-           "joined", "least", "lex_below", "lex_count", "values_of"]
+__all__ = ["Term", "Terms", "UncountedError", "affine_values", "basic_sets", "box_volume", "count", "extremes",
+           "greatest", "joined", "lex_below", "lex_count", "values_of"]
 
 _MOST_CELLS = 100
 """Cells into which a domain is split."""
@@ -40,6 +41,12 @@ class Term:
 
     where: isl.BasicSet
     value: Polynomial
+
+    @cached_property
+    def constraints(self) -> list[Row]:
+        """What is not negative where it counts."""
+        equalities, inequalities = rows(self.where)
+        return [*inequalities, *equalities, *(tuple(-v for v in row) for row in equalities)]
 
 
 Terms = Sequence[Term]
@@ -203,35 +210,71 @@ def affine_values(terms: Terms, domain: isl.Set) -> isl.Map:
 def values_of(terms: Terms, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
     """The function at `count` points, given by their coordinates: int64 of shape [points]."""
     total = np.zeros(count, np.int64)
+    if not count:
+        return total
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    signs: dict[Row, np.ndarray] = {}
     for term in terms:
-        inside = np.ones(count, bool)
-        for number, some in enumerate(rows(term.where)):
-            for row in some:
-                value = sum((c * column for c, column in zip(row, columns, strict=False) if c), np.int64(row[-1]))
-                inside &= (value >= 0) if number else (value == 0)
-        scale = term.value.denominator
-        value = np.zeros(count, np.int64)
-        for powers, c in term.value.terms.items():
-            part = np.full(count, c, np.int64)
-            for column, power in zip(columns, powers, strict=False):
-                part = part * column**power
-            value += part
-        total += np.where(inside, value // scale, 0)
+        found = _deciding(term.constraints, ends)
+        if found is None:
+            continue
+        for row in found:
+            if row not in signs:
+                signs[row] = _row_values(row, columns, count) >= 0
+        inside = np.flatnonzero(np.logical_and.reduce([signs[row] for row in found])) if found else slice(None)
+        total[inside] += _polynomial_values(term.value, [column[inside] for column in columns], total[inside].shape[0])
     return total
+
+
+def _deciding(constraints: Sequence[Row], ends: Sequence[tuple[int, int]]) -> list[Row] | None:
+    """Of rows that shall not be negative those that may be, between the `ends` of coordinates; None if one is
+    everywhere."""
+    found = []
+    for row in constraints:
+        parts = [(c * low, c * high) if c > 0 else (c * high, c * low)
+                 for c, (low, high) in zip(row, ends, strict=False) if c]
+        if row[-1] + sum(high for _, high in parts) < 0:
+            return None
+        if row[-1] + sum(low for low, _ in parts) < 0:
+            found.append(row)
+    return found
+
+
+def _row_values(row: Row, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    value = np.full(count, row[-1], np.int64)
+    for c, column in zip(row, columns, strict=False):
+        if c:
+            value += c * column
+    return value
+
+
+def _polynomial_values(value: Polynomial, columns: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """A polynomial, which is whole there, at `count` points."""
+    found = np.zeros(count, np.int64)
+    for powers, c in value.terms.items():
+        part: np.ndarray | int = c
+        for column, power in zip(columns, powers, strict=False):
+            for _ in range(power):
+                part = part * column
+        found += part
+    return found // value.denominator
 
 
 # Extremes.
 
-def least(terms: Terms, domain: isl.Set) -> int | None:
-    """The least value over `domain`, None if that is empty."""
-    found = greatest([Term(term.where, term.value.scaled(-1)) for term in terms], domain)
-    return None if found is None else -found
+def extremes(terms: Terms, domain: isl.Set) -> tuple[int, int] | None:
+    """The least and the greatest value over the bounded `domain`, None if that is empty."""
+    low, high = _Effort(), _Effort()
+    found = [(_greatest(piece, value.scaled(-1), low), _greatest(piece, value, high))
+             for piece, value in _whole_cells(terms, domain)]
+    ends = [(-least, most) for least, most in found if least is not None and most is not None]
+    return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else None
 
 
 def greatest(terms: Terms, domain: isl.Set) -> int | None:
     """The greatest value over the bounded `domain`, None if that is empty."""
     effort = _Effort()
-    values = [_greatest(piece, value, effort) for cell, value in _cells(terms, domain) for piece in basic_sets(cell)]
+    values = [_greatest(piece, value, effort) for piece, value in _whole_cells(terms, domain)]
     return max((value for value in values if value is not None), default=None)
 
 
@@ -250,22 +293,44 @@ class _Effort:
 
 def _cells(terms: Terms, domain: isl.Set) -> list[tuple[isl.Set, Polynomial]]:
     """Parts of `domain`, with the sum of all terms there."""
-    cells = [(domain, Polynomial({}))] if not domain.is_empty() else []
+    if domain.is_empty():
+        return []
+    cells = [(domain, Polynomial({}))]
+    everywhere = Polynomial({})
+    ends = [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
+            for k in range(domain.dim(isl.dim_type.set))]
     for term in terms:
-        where, split = isl.Set.from_basic_set(term.where), []
-        for cell, value in cells:
-            inside = cell.intersect(where)
-            if inside.is_empty():
-                split.append((cell, value))
-                continue
-            split.append((inside, value + term.value))
-            rest = cell.subtract(where)
-            if not rest.is_empty():
-                split.append((rest.coalesce(), value))
-        cells = split
+        deciding = _deciding(term.constraints, ends)
+        if deciding is None:
+            continue
+        if not deciding:
+            everywhere += term.value
+            continue
+        cells = list(_split(cells, isl.Set.from_basic_set(term.where), term.value))
         if len(cells) > _MOST_CELLS:
             raise UncountedError("a function of very many pieces")
-    return cells
+    return [(cell, value + everywhere) for cell, value in cells]
+
+
+def _split(cells: Sequence[tuple[isl.Set, Polynomial]], where: isl.Set,
+           added: Polynomial) -> Iterator[tuple[isl.Set, Polynomial]]:
+    """`cells`, with a value added in the part of each that is in `where`."""
+    for cell, value in cells:
+        inside = cell.intersect(where)
+        if inside.is_empty():
+            yield cell, value
+            continue
+        yield inside, value + added
+        rest = cell.subtract(where)
+        if not rest.is_empty():
+            yield rest.coalesce(), value
+
+
+def _whole_cells(terms: Terms, domain: isl.Set) -> Iterator[tuple[isl.BasicSet, Polynomial]]:
+    """Convex parts of `domain`, with the sum of all terms there."""
+    for cell, value in _cells(terms, domain):
+        for piece in basic_sets(cell):
+            yield piece, value
 
 
 def _greatest(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
@@ -337,16 +402,25 @@ def _moved(row: Row, variable: int, up: bool) -> Row:
 
 def _reduced(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Polynomial]:
     """The piece without dimensions that follow from others, and the polynomial in those that are left."""
+    equalities, inequalities = rows(piece)
+    dims = left = piece.dim(isl.dim_type.set)
     while True:
-        dims = piece.dim(isl.dim_type.set)
-        found = next(((row, k) for row in rows(piece)[0] for k in reversed(range(dims)) if abs(row[k]) == 1), None)
+        found = next(((row, k) for row in equalities for k in reversed(range(left)) if abs(row[k]) == 1), None)
         if found is None:
-            return piece, value
+            break
         row, k = found
         others = Polynomial.affine([0 if n == k else -v * row[k] for n, v in enumerate(row[:-1])], -row[-1] * row[k])
-        value = value.substituted(k, others)
-        value = value.renamed([n - (n > k) for n in range(dims)])
-        piece = piece.project_out(isl.dim_type.set, k, 1).detect_equalities()
+        value = value.substituted(k, others).renamed([n - (n > k) for n in range(left)])
+        equalities, inequalities = ([_eliminated(other, row, k) for other in some if other is not row]
+                                    for some in (equalities, inequalities))
+        left -= 1
+    return (piece if left == dims else made(left, equalities, inequalities)), value
+
+
+def _eliminated(row: Row, equality: Row, k: int) -> Row:
+    """`row` without dimension `k`, which `equality` defines with coefficient 1 or -1."""
+    factor = row[k] * equality[k]
+    return tuple(v - factor * w for n, (v, w) in enumerate(zip(row, equality, strict=True)) if n != k)
 
 
 def _greatest_affine(piece: isl.BasicSet, value: Polynomial) -> int:

@@ -6,6 +6,7 @@ polynomials (`compiler.analysis.counting`), steps are relations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 import islpy as isl
@@ -18,8 +19,11 @@ __all__ = ["Walk", "beside", "walk_along"]
 _MOST_ROWS = 80
 """Rows of different lengths that a step goes over."""
 
-_MOST_DEGREE = 2
-"""Greatest degree of counting functions: to find the extremes of others takes longer than to look at all points."""
+_SHORT_JUMP = 4
+"""Rows of the same length, as a power of two, that are gone over at once."""
+
+_MOST_DEGREE = 4
+"""Greatest degree of counting functions: the extremes of others are not looked for."""
 
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
@@ -135,6 +139,11 @@ class Walk:
         start = isl.Map(f"{{ [{names}] -> [{names} + {steps}] }}").intersect_domain(self.points)
         done = start.intersect_range(self.points)
         rest = start.subtract_range(self.points).coalesce()
+        for jump in self._jumps(steps):
+            here = rest.intersect_range(jump.domain())
+            rest = rest.subtract(here).union(here.apply_range(jump)).coalesce()
+            done = done.union(rest.intersect_range(self.points)).coalesce()
+            rest = rest.subtract_range(self.points).coalesce()
         for _ in range(_MOST_ROWS):
             if rest.is_empty():
                 return done
@@ -142,6 +151,36 @@ class Walk:
             done = done.union(rest.intersect_range(self.points)).coalesce()
             rest = rest.subtract_range(self.points).coalesce()
         raise UncountedError("a step over very many rows")
+
+    def _jumps(self, steps: int) -> Iterator[isl.Map]:
+        """Of up to `steps` points, over many rows of the same length at once, long ones first: {vector behind the end
+        of a row -> where it is by the first row behind those}, where it is not before that."""
+        low = self._ends[0]
+        for length, rows in self._equal_rows:
+            for power in reversed(range(_SHORT_JUMP, (steps // length).bit_length())):
+                count = 1 << power
+                try:
+                    moved = self._rows.shift(count).intersect(walk_along(rows).shift(count))
+                except UncountedError:
+                    continue
+                there = isl.Map(f"{{ [a, x, b] -> [y] : y - b = x - a - {count * length} and y >= b }}")
+                yield _with_ends(low, moved, low, there).coalesce()
+
+    @cached_property
+    def _equal_rows(self) -> list[tuple[int, isl.Set]]:
+        """Rows that have the same length as many others do, by length."""
+        low, high = self._ends
+        lengths = low.flat_range_product(high).apply_range(isl.Map("{ [l, h] -> [h - l + 1] }")).coalesce()
+        parts: list[isl.BasicMap] = []
+        lengths.foreach_basic_map(parts.append)
+        found: dict[int, isl.Set] = {}
+        for part in map(isl.Map.from_basic_map, parts):
+            values = part.range()
+            if values.is_singleton():
+                length = values.dim_max_val(0).to_python()
+                rows = part.domain()
+                found[length] = found[length].union(rows) if length in found else rows
+        return [(length, rows.coalesce()) for length, rows in found.items()]
 
     @cached_property
     def shift_one(self) -> isl.Map:

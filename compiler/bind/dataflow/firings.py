@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import UncountedError, greatest, joined, least, lex_below
+from compiler.analysis.counting import UncountedError, extremes, joined, lex_below
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.timing import Carried
 from compiler.bind.dataflow.word_ticks import CountedTicks, levels, ticks_between
@@ -58,8 +58,8 @@ class SymbolicFirings:
         pairs = relation.wrap().flatten()
         below = self.fired.below
         between = joined(lex_below(below, dims, dims, 2 * dims), lex_below(below, dims, 0, 2 * dims))
-        low = least(between, pairs)
-        return low if low == greatest(between, pairs) else None
+        low, high = extremes(between, pairs) or (None, None)
+        return low if low == high else None
 
     def gap(self, steps: int) -> int:
         """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.analysis.counting import greatest, joined, least, lex_below
+from compiler.analysis.counting import extremes, joined, lex_below
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.errors import DataflowError
@@ -205,7 +205,7 @@ class SymbolicValidation:
         dims, below = self.clock.dims, self.walks[channel.source].below
         gone = joined(lex_below(below, dims, 0, 2 * dims), lex_below(below, dims, dims, 2 * dims))
         pairs = words.wrap().flatten()
-        return least(gone, pairs) == greatest(gone, pairs) == reach
+        return extremes(gone, pairs) == (reach, reach)
 
     def _reach(self, part: ChannelSpec) -> int:
         """How many firings of the source ago the words at the end of a part were given; each part is checked once."""

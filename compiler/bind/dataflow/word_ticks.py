@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, reduce
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import Term, Terms, UncountedError, greatest, joined, least, lex_below, lex_count
+from compiler.analysis.counting import Term, Terms, UncountedError, extremes, greatest, joined, lex_below, lex_count
 from compiler.analysis.polynomial import Polynomial
 from compiler.analysis.walks import Walk
 
@@ -158,9 +158,9 @@ def ticks_between(relation: isl.Map, clock: Walk) -> tuple[int, int]:
     dims = clock.dims
     pairs = relation.wrap().flatten()
     between = joined(lex_below(clock.below, dims, dims, 2 * dims), lex_below(clock.below, dims, 0, 2 * dims))
-    low, high = least(between, pairs), greatest(between, pairs)
-    assert low is not None and high is not None
-    return low, high
+    found = extremes(between, pairs)
+    assert found is not None
+    return found
 
 
 def levels(writes: Walk, reads: Walk, clock: Walk, extra: int) -> int:
