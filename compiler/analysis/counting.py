@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import prod
 
@@ -43,10 +43,18 @@ class Term:
     value: Polynomial
 
     @cached_property
-    def constraints(self) -> list[Row]:
+    def constraints(self) -> Sequence[Row]:
         """What is not negative where it counts."""
         equalities, inequalities = rows(self.where)
         return [*inequalities, *equalities, *(tuple(-v for v in row) for row in equalities)]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """As `Term`, where none of `constraints` is negative."""
+
+    constraints: Sequence[Row]
+    value: Polynomial
 
 
 Terms = Sequence[Term]
@@ -266,7 +274,7 @@ def extremes(terms: Terms, domain: isl.Set) -> tuple[int, int] | None:
     """The least and the greatest value over the bounded `domain`, None if that is empty."""
     low, high = _Effort(), _Effort()
     found = [(_greatest(piece, value.scaled(-1), low), _greatest(piece, value, high))
-             for piece, value in _whole_cells(terms, domain)]
+             for cell, total in _whole_cells(terms, domain) for piece, value in [_reduced(cell, total)]]
     ends = [(-least, most) for least, most in found if least is not None and most is not None]
     return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else None
 
@@ -291,14 +299,14 @@ class _Effort:
             raise UncountedError("polynomials of high degree")
 
 
-def _cells(terms: Terms, domain: isl.Set) -> list[tuple[isl.Set, Polynomial]]:
+def _cells(terms: Sequence[Term | _Part], domain: isl.Set) -> list[tuple[isl.Set, Polynomial]]:
     """Parts of `domain`, with the sum of all terms there."""
     if domain.is_empty():
         return []
     cells = [(domain, Polynomial({}))]
     everywhere = Polynomial({})
-    ends = [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
-            for k in range(domain.dim(isl.dim_type.set))]
+    dims = domain.dim(isl.dim_type.set)
+    ends = [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python()) for k in range(dims)]
     for term in terms:
         deciding = _deciding(term.constraints, ends)
         if deciding is None:
@@ -306,7 +314,7 @@ def _cells(terms: Terms, domain: isl.Set) -> list[tuple[isl.Set, Polynomial]]:
         if not deciding:
             everywhere += term.value
             continue
-        cells = list(_split(cells, isl.Set.from_basic_set(term.where), term.value))
+        cells = list(_split(cells, isl.Set.from_basic_set(made(dims, [], deciding)), term.value))
         if len(cells) > _MOST_CELLS:
             raise UncountedError("a function of very many pieces")
     return [(cell, value + everywhere) for cell, value in cells]
@@ -327,10 +335,15 @@ def _split(cells: Sequence[tuple[isl.Set, Polynomial]], where: isl.Set,
 
 
 def _whole_cells(terms: Terms, domain: isl.Set) -> Iterator[tuple[isl.BasicSet, Polynomial]]:
-    """Convex parts of `domain`, with the sum of all terms there."""
-    for cell, value in _cells(terms, domain):
-        for piece in basic_sets(cell):
-            yield piece, value
+    """Convex parts of `domain`, without the dimensions that follow from others in all of a piece, and the sum of all
+    terms there."""
+    for piece in basic_sets(domain):
+        reduction = _Reduction.of(piece.detect_equalities())
+        left = cache(reduction.row)
+        parts = [_Part(tuple(map(left, term.constraints)), term.value) for term in terms]
+        for cell, value in _cells(parts, isl.Set.from_basic_set(reduction.piece)):
+            for part in basic_sets(cell):
+                yield part, reduction.polynomial(value)
 
 
 def _greatest(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
@@ -402,19 +415,44 @@ def _moved(row: Row, variable: int, up: bool) -> Row:
 
 def _reduced(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Polynomial]:
     """The piece without dimensions that follow from others, and the polynomial in those that are left."""
-    equalities, inequalities = rows(piece)
-    dims = left = piece.dim(isl.dim_type.set)
-    while True:
-        found = next(((row, k) for row in equalities for k in reversed(range(left)) if abs(row[k]) == 1), None)
-        if found is None:
-            break
-        row, k = found
-        others = Polynomial.affine([0 if n == k else -v * row[k] for n, v in enumerate(row[:-1])], -row[-1] * row[k])
-        value = value.substituted(k, others).renamed([n - (n > k) for n in range(left)])
-        equalities, inequalities = ([_eliminated(other, row, k) for other in some if other is not row]
-                                    for some in (equalities, inequalities))
-        left -= 1
-    return (piece if left == dims else made(left, equalities, inequalities)), value
+    reduction = _Reduction.of(piece)
+    return reduction.piece, reduction.polynomial(value)
+
+
+@dataclass(frozen=True)
+class _Reduction:
+    """`piece` without dimensions that follow from others: one after the other each of `steps`, the number of a
+    dimension and the equality that defines it."""
+
+    piece: isl.BasicSet
+    steps: tuple[tuple[int, Row], ...]
+
+    @staticmethod
+    def of(piece: isl.BasicSet) -> _Reduction:
+        """All dimensions that equalities of `piece` define with coefficient 1 or -1 are left out."""
+        equalities, inequalities = rows(piece)
+        steps: list[tuple[int, Row]] = []
+        left = piece.dim(isl.dim_type.set)
+        while found := next(((k, row) for row in equalities for k in reversed(range(left)) if abs(row[k]) == 1), None):
+            steps.append(found)
+            equalities, inequalities = ([_eliminated(row, found[1], found[0]) for row in some if row is not found[1]]
+                                        for some in (equalities, inequalities))
+            left -= 1
+        return _Reduction(made(left, equalities, inequalities) if steps else piece, tuple(steps))
+
+    def row(self, row: Row) -> Row:
+        """A row in the dimensions that are left."""
+        for k, equality in self.steps:
+            row = _eliminated(row, equality, k)
+        return row
+
+    def polynomial(self, value: Polynomial) -> Polynomial:
+        """A polynomial in the dimensions that are left."""
+        for k, row in self.steps:
+            others = [0 if n == k else -v * row[k] for n, v in enumerate(row[:-1])]
+            value = value.substituted(k, Polynomial.affine(others, -row[-1] * row[k]))
+            value = value.renamed([n - (n > k) for n in range(len(row) - 1)])
+        return value
 
 
 def _eliminated(row: Row, equality: Row, k: int) -> Row:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import islpy as isl
 
 from compiler.analysis.boxes import box_around
-from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_count
+from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_below, lex_count
 
 __all__ = ["Walk", "beside", "walk_along"]
 
@@ -35,6 +35,7 @@ class Walk:
         self.points = points.coalesce()
         self.dims = points.dim(_SET)
         self._shifts: dict[int, isl.Map] = {}
+        self._placed: dict[tuple[int, int], list[Term]] = {}
 
     @cached_property
     def _tried(self) -> tuple[list[Term], int] | UncountedError:
@@ -59,6 +60,13 @@ class Walk:
     def below(self) -> list[Term]:
         """How many points come before a vector, as a function of the vector. Raises `UncountedError`."""
         return self._counted[0]
+
+    def below_at(self, first: int, width: int) -> list[Term]:
+        """`below`, of the dimensions from `first` on in a space of `width`. Raises `UncountedError`."""
+        place = first, width
+        if place not in self._placed:
+            self._placed[place] = lex_below(self.below, self.dims, first, width)
+        return self._placed[place]
 
     @property
     def count(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import UncountedError, extremes, joined, lex_below
+from compiler.analysis.counting import UncountedError, extremes, joined
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.timing import Carried
 from compiler.bind.dataflow.word_ticks import CountedTicks, levels, ticks_between
@@ -56,8 +56,7 @@ class SymbolicFirings:
         edge, dims = item.edge, self.clock.dims
         relation = edge.relation.apply_domain(self.times[edge.source]).apply_range(self.times[edge.sink])
         pairs = relation.wrap().flatten()
-        below = self.fired.below
-        between = joined(lex_below(below, dims, dims, 2 * dims), lex_below(below, dims, 0, 2 * dims))
+        between = joined(self.fired.below_at(dims, 2 * dims), self.fired.below_at(0, 2 * dims))
         low, high = extremes(between, pairs) or (None, None)
         return low if low == high else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -70,13 +69,25 @@ class LoopNest:
 
 
 @dataclass(frozen=True)
-class _Row:
-    """An iteration of a counter: its value, ticks `start` to `end`, and what it is like."""
+class _Rows:
+    """The iterations of a counter: their values, the ticks at which they start and end (shape [iterations]), and
+    `begun`, the first ones inside those of the counters around it. `first`, `behind`, `loop`: runs of iterations that
+    are alike, and in which of these each is (shape [runs])."""
 
-    value: int
-    start: int
-    end: int
-    kind: bytes
+    values: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    begun: np.ndarray
+    first: np.ndarray
+    behind: np.ndarray
+    loop: np.ndarray
+
+    def longest(self, bits: np.ndarray) -> np.ndarray:
+        """The numbers of the longest runs with a tick in which `bits` holds, the first of several, one in each loop
+        that has any."""
+        runs = np.flatnonzero(np.logical_or.reduceat(bits, self.starts[self.first]))
+        runs = runs[np.lexsort([runs, self.first[runs] - self.behind[runs], self.loop[runs]])]
+        return runs[np.diff(self.loop[runs], prepend=-1) > 0]
 
 
 class KernelFacts:
@@ -157,57 +168,73 @@ class KernelFacts:
             kinds = np.unique((kinds << 32) + lags, return_inverse=True)[1].ravel()
         return kinds.astype(np.int32)
 
-    def _rows(self, level: int) -> list[list[_Row]]:
-        """The iterations of a counter, for each vector of those around it."""
+    def _rows(self, level: int) -> _Rows:
+        """The iterations of a counter."""
         outer = self.columns[:level + 1]
         starts = np.flatnonzero(np.append(True, (outer[:, 1:] != outer[:, :-1]).any(axis=0)))
+        begun = np.append(True, (outer[:-1, starts[1:]] != outer[:-1, starts[:-1]]).any(axis=0))
         ends = np.append(starts[1:], self.ticks)
-        around = (outer[:-1, starts[1:]] != outer[:-1, starts[:-1]]).any(axis=0)
-        rows = [_Row(int(outer[-1, s]), int(s), int(e), self.columns[level + 1:, s:e].tobytes()
-                     + self.kinds[s:e].tobytes()) for s, e in zip(starts, ends, strict=True)]
-        cuts = [0, *(np.flatnonzero(around) + 1).tolist(), len(rows)]
-        return [rows[first:last] for first, last in pairwise(cuts)]
+        kinds = self._row_kinds(level, starts, ends)
+        first = np.flatnonzero(begun | np.append(True, kinds[1:] != kinds[:-1]))
+        return _Rows(outer[-1, starts], starts, ends, np.flatnonzero(begun), first, np.append(first[1:], len(starts)),
+                     np.cumsum(begun)[first] - 1)
+
+    def _row_kinds(self, level: int, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """A number for what each iteration is like: what happens in its ticks, and the counters inside."""
+        kinds = self.kinds.astype(np.int64)
+        for column in self.columns[level + 1:]:
+            if column.min() < column.max():
+                kinds = np.unique((kinds << 32) + (column - column.min()), return_inverse=True)[1].ravel()
+        if len(starts) == self.ticks:
+            return kinds
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(kinds[start:end].tobytes(), len(numbers))
+                         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
 
     def _nests(self, predicate: Predicate) -> list[LoopNest]:
         """The loops in which a node that fires where `predicate` holds does so all the time: of every counter the one
         in all iterations of those around it, and where these differ, that with the most iterations."""
         bits, nests = self._bits[predicate], []
         for level in range(len(self.columns)):
-            runs = [run for rows in self.rows(level) if (run := _same_run(rows, bits))]
+            rows = self.rows(level)
+            runs = rows.longest(bits)
             found = self._nest(level, bits, runs)
             if found is None and len(runs) > 1:
-                found = self._nest(level, bits, [max(runs, key=len)])
+                found = self._nest(level, bits, runs[[np.argmax(rows.behind[runs] - rows.first[runs])]])
             nests += [] if found is None else [found]
         return nests
 
-    def _nest(self, level: int, bits: np.ndarray, runs: Sequence[Sequence[_Row]]) -> LoopNest | None:
+    def _nest(self, level: int, bits: np.ndarray, runs: np.ndarray) -> LoopNest | None:
         """The loop of a counter in all these iterations of those around it, whose rows are alike."""
-        if not runs:
+        if not len(runs):
             return None
-        low, high = max(run[0].value for run in runs), min(run[-1].value for run in runs)
-        target = high + all(self._goes_on(level, run, high) for run in runs)
+        rows = self.rows(level)
+        first, last = rows.first[runs], rows.behind[runs] - 1
+        low, high = int(rows.values[first].max()), int(rows.values[last].min())
+        target = high + bool((self._goes_on(level, rows.ends[last]) | (high < rows.values[last])).all())
         if target - low < 2:
             return None
-        begun = [next(row for row in run if row.value == low) for run in runs]
-        phases = {(row.end - row.start, tuple(np.flatnonzero(bits[row.start:row.end]).tolist())) for row in begun}
-        lows, highs = (ends(self.columns[:level, [row.start for row in begun]], axis=1).tolist()
-                       for ends in (np.min, np.max))
-        [(period, fires), *others] = phases
-        if others or not 0 < len(fires) <= _MOST_PHASES or not self._is_box(level, lows, highs, len(begun)):
+        begun = first + low - rows.values[first]
+        starts, period = rows.starts[begun], int(rows.ends[begun[0]] - rows.starts[begun[0]])
+        fires = bits[starts[0]:starts[0] + period]
+        if (rows.ends[begun] - starts != period).any() or not 0 < fires.sum() <= _MOST_PHASES or \
+                (bits[starts[:, None] + np.arange(period)] != fires).any():
             return None
-        windows = tuple(Window(level, row.start, period, low, target) for row in begun)
-        return LoopNest(windows, fires, tuple(lows), tuple(highs))
+        lows, highs = (ends(self.columns[:level, starts], axis=1).tolist() for ends in (np.min, np.max))
+        if not self._is_box(level, lows, highs, len(begun)):
+            return None
+        windows = tuple(Window(level, start, period, low, target) for start in starts.tolist())
+        return LoopNest(windows, tuple(np.flatnonzero(fires).tolist()), tuple(lows), tuple(highs))
 
-    def _goes_on(self, level: int, run: Sequence[_Row], value: int) -> bool:
-        """Whether a counter gets beyond a value before those around it step."""
-        last, end = run[-1].value, run[-1].end
-        within = end < self.ticks and (self.columns[:level, end] == self.columns[:level, end - 1]).all()
-        return value < last or bool(within)
+    def _goes_on(self, level: int, ends: np.ndarray) -> np.ndarray:
+        """Whether a counter has another value before those around it step, after each of these ticks."""
+        later = np.minimum(ends, self.ticks - 1)
+        return (ends < self.ticks) & (self.columns[:level, later] == self.columns[:level, later - 1]).all(axis=0)
 
     def _is_box(self, level: int, lows: Sequence[int], highs: Sequence[int], count: int) -> bool:
         """Whether there are as many vectors of the counters outside a level between these."""
-        starts = [rows[0].start for rows in self.rows(level)]
-        vectors = self.columns[:level, starts]
+        rows = self.rows(level)
+        vectors = self.columns[:level, rows.starts[rows.begun]]
         inside = (vectors >= np.array(lows, int)[:, None]) & (vectors <= np.array(highs, int)[:, None])
         return int(inside.all(axis=0).sum()) == count
 
@@ -220,17 +247,6 @@ class KernelFacts:
 
 def _depends(function: Affine, level: int) -> bool:
     return bool(function.coefficients[level]) or any(_depends(floor.inner, level) for floor in function.floors)
-
-
-def _same_run(rows: Sequence[_Row], bits: np.ndarray) -> Sequence[_Row]:
-    """The longest run of equal iterations with a tick in which `bits` holds."""
-    best, first = (0, 0), 0
-    for number, row in enumerate(rows):
-        if row.kind != rows[first].kind:
-            first = number
-        if bits[row.start:row.end].any():
-            best = max(best, (number - first + 1, -first))
-    return rows[-best[1]:best[0] - best[1]]
 
 
 def name_of(node: NodeSpec) -> str:

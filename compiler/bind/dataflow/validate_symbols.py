@@ -14,7 +14,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.analysis.counting import extremes, joined, lex_below
+from compiler.analysis.counting import extremes, joined
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.errors import DataflowError
@@ -202,8 +202,8 @@ class SymbolicValidation:
     def _line(self, channel: ChannelSpec, words: isl.Map) -> bool:
         """As many firings of the source have gone as the line has places up to here."""
         reach = self._reach(channel)
-        dims, below = self.clock.dims, self.walks[channel.source].below
-        gone = joined(lex_below(below, dims, 0, 2 * dims), lex_below(below, dims, dims, 2 * dims))
+        dims, fired = self.clock.dims, self.walks[channel.source]
+        gone = joined(fired.below_at(0, 2 * dims), fired.below_at(dims, 2 * dims))
         pairs = words.wrap().flatten()
         return extremes(gone, pairs) == (reach, reach)
 

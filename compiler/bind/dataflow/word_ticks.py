@@ -157,7 +157,7 @@ def ticks_between(relation: isl.Map, clock: Walk) -> tuple[int, int]:
     or in operators only, ask for the same again."""
     dims = clock.dims
     pairs = relation.wrap().flatten()
-    between = joined(lex_below(clock.below, dims, dims, 2 * dims), lex_below(clock.below, dims, 0, 2 * dims))
+    between = joined(clock.below_at(dims, 2 * dims), clock.below_at(0, 2 * dims))
     found = extremes(between, pairs)
     assert found is not None
     return found
