@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 import islpy as isl
 import numpy as np
@@ -353,7 +353,7 @@ def _greatest(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | 
     if value.degree <= 1:
         return _greatest_affine(piece, value)
     effort.spend()
-    piece, value = _reduced(piece.detect_equalities(), value)
+    piece, value = _without_others(*_reduced(piece.detect_equalities(), value))
     if value.degree <= 1:
         return _greatest_affine(piece, value)
     for variable in value.variables:
@@ -377,6 +377,11 @@ def _by_steps(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | 
         lowest = _greatest(piece, step.scaled(-1), effort)
         if lowest is not None and lowest <= 0:
             return _at_end(piece, value, variable, True, effort)
+    return _by_halves(piece, value, effort)
+
+
+def _by_halves(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
+    """The greatest value of two halves."""
     whole = isl.Set.from_basic_set(piece)
     widths = {v: whole.dim_max_val(v).to_python() - whole.dim_min_val(v).to_python() for v in value.variables}
     widest = max(widths, key=widths.__getitem__)
@@ -385,6 +390,16 @@ def _by_steps(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | 
               whole.lower_bound_val(isl.dim_type.set, widest, isl.Val(middle + 1)))
     found = [_greatest(part, value, effort) for half in halves for part in basic_sets(half)]
     return max((v for v in found if v is not None), default=None)
+
+
+def _without_others(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Polynomial]:
+    """The piece without dimensions that the polynomial does not depend on, but for those whose bounds have
+    coefficients: what is left would have strides."""
+    for k in reversed(range(piece.dim(isl.dim_type.set))):
+        if k not in value.variables and all(abs(row[k]) <= 1 for some in rows(piece) for row in some):
+            piece = piece.project_out(isl.dim_type.set, k, 1)
+            value = value.renamed([n - (n > k) for n in range(piece.dim(isl.dim_type.set) + 1)])
+    return piece, value
 
 
 def _halves(piece: isl.BasicSet, step: Polynomial) -> tuple[isl.BasicSet, isl.BasicSet]:
@@ -403,7 +418,10 @@ def _at_end(piece: isl.BasicSet, value: Polynomial, variable: int, up: bool, eff
         return None
     dims = piece.dim(isl.dim_type.set)
     moved = made(dims, *([_moved(row, variable, up) for row in some] for some in rows(piece)))
-    ends = isl.Set.from_basic_set(piece).subtract(isl.Set.from_basic_set(moved))
+    whole = isl.Set.from_basic_set(piece)
+    ends = whole.subtract(isl.Set.from_basic_set(moved))
+    if ends.is_equal(whole):  # in thin pieces all points may be
+        return _by_halves(piece, value, effort)
     found = [_greatest(part, value, effort) for part in basic_sets(ends)]
     return max((end for end in found if end is not None), default=None)
 
@@ -420,45 +438,76 @@ def _reduced(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Poly
 
 
 @dataclass(frozen=True)
+class _Step:
+    """Dimension number `place` is left out, as the equality `row` defines it; or, if it is `mixed`, it stands for its
+    sum with the multiples in `row` of the others."""
+
+    place: int
+    row: Row
+    mixed: bool = False
+
+    def moved(self, other: Row) -> Row:
+        """Another row, without the dimension, or with what it stands for."""
+        if self.mixed:
+            return (*(v - other[self.place] * w for v, w in zip(other[:-1], self.row, strict=True)), other[-1])
+        factor = other[self.place] * self.row[self.place]
+        return tuple(v - factor * w for n, (v, w) in enumerate(zip(other, self.row, strict=True)) if n != self.place)
+
+    def value(self, polynomial: Polynomial) -> Polynomial:
+        """A polynomial, likewise."""
+        if self.mixed:
+            own = [(n == self.place) - w for n, w in enumerate(self.row)]
+            return polynomial.substituted(self.place, Polynomial.affine(own))
+        scale = -self.row[self.place]
+        others = [0 if n == self.place else scale * v for n, v in enumerate(self.row[:-1])]
+        found = polynomial.substituted(self.place, Polynomial.affine(others, scale * self.row[-1]))
+        return found.renamed([n - (n > self.place) for n in range(len(others))])
+
+
+@dataclass(frozen=True)
 class _Reduction:
-    """`piece` without dimensions that follow from others: one after the other each of `steps`, the number of a
-    dimension and the equality that defines it."""
+    """`piece` without dimensions that follow from others, by `steps` one after the other."""
 
     piece: isl.BasicSet
-    steps: tuple[tuple[int, Row], ...]
+    steps: tuple[_Step, ...]
 
     @staticmethod
     def of(piece: isl.BasicSet) -> _Reduction:
-        """All dimensions that equalities of `piece` define with coefficient 1 or -1 are left out."""
+        """All dimensions that equalities of `piece`, which is not empty, define are left out. An equality without a
+        coefficient of 1 gets one by Euclid's algorithm: the dimension with the least one stands for a sum."""
         equalities, inequalities = rows(piece)
-        steps: list[tuple[int, Row]] = []
-        left = piece.dim(isl.dim_type.set)
-        while found := next(((k, row) for row in equalities for k in reversed(range(left)) if abs(row[k]) == 1), None):
-            steps.append(found)
-            equalities, inequalities = ([_eliminated(row, found[1], found[0]) for row in some if row is not found[1]]
-                                        for some in (equalities, inequalities))
-            left -= 1
-        return _Reduction(made(left, equalities, inequalities) if steps else piece, tuple(steps))
+        steps: list[_Step] = []
+        while equalities:
+            step = _next_step(equalities)
+            steps.append(step)
+            inequalities = [step.moved(row) for row in inequalities]
+            equalities = [row for row in map(step.moved, equalities) if any(row)]
+            equalities = [tuple(v // gcd(*row) for v in row) for row in equalities]
+        left = piece.dim(isl.dim_type.set) - sum(not step.mixed for step in steps)
+        return _Reduction(made(left, [], inequalities) if steps else piece, tuple(steps))
 
     def row(self, row: Row) -> Row:
         """A row in the dimensions that are left."""
-        for k, equality in self.steps:
-            row = _eliminated(row, equality, k)
+        for step in self.steps:
+            row = step.moved(row)
         return row
 
     def polynomial(self, value: Polynomial) -> Polynomial:
         """A polynomial in the dimensions that are left."""
-        for k, row in self.steps:
-            others = [0 if n == k else -v * row[k] for n, v in enumerate(row[:-1])]
-            value = value.substituted(k, Polynomial.affine(others, -row[-1] * row[k]))
-            value = value.renamed([n - (n > k) for n in range(len(row) - 1)])
+        for step in self.steps:
+            value = step.value(value)
         return value
 
 
-def _eliminated(row: Row, equality: Row, k: int) -> Row:
-    """`row` without dimension `k`, which `equality` defines with coefficient 1 or -1."""
-    factor = row[k] * equality[k]
-    return tuple(v - factor * w for n, (v, w) in enumerate(zip(row, equality, strict=True)) if n != k)
+def _next_step(equalities: Sequence[Row]) -> _Step:
+    """What leaves out a dimension, the last one that an equality defines, or makes the coefficients of one smaller."""
+    for row in equalities:
+        for k in reversed(range(len(row) - 1)):
+            if abs(row[k]) == 1:
+                return _Step(k, row)
+    row = equalities[0]
+    k = min((k for k, v in enumerate(row[:-1]) if v), key=lambda k: abs(row[k]))
+    return _Step(k, tuple(0 if n == k else v // row[k] for n, v in enumerate(row[:-1])), mixed=True)
 
 
 def _greatest_affine(piece: isl.BasicSet, value: Polynomial) -> int:

@@ -22,6 +22,9 @@ _MOST_ROWS = 80
 _SHORT_JUMP = 4
 """Rows of the same length, as a power of two, that are gone over at once."""
 
+_LOW_DEGREE = 2
+"""Degree of counting functions whose extremes are soon found: those of higher degree are looked for if need be."""
+
 _MOST_DEGREE = 4
 """Greatest degree of counting functions: the extremes of others are not looked for."""
 
@@ -42,10 +45,10 @@ class Walk:
         """Numbers that come before a vector and of all, or why they are not known. A box without its last point is a
         convex set, too, but one with a bound that is a sum of all dimensions: what a box lacks is counted then."""
         found = _few_terms(self.points)
-        if isinstance(found, UncountedError) and self.dims:
+        if self.dims and _degree(found) > _LOW_DEGREE:
             box = box_around(self.points)
             missing = _few_terms(box.subtract(self.points).coalesce())
-            if not isinstance(missing, UncountedError):
+            if not isinstance(missing, UncountedError) and _degree(missing) < _degree(found):
                 (below, count), (less, fewer) = lex_count(box), missing
                 return joined(below, less), count - fewer
         return found
@@ -211,8 +214,15 @@ def _few_terms(points: isl.Set) -> tuple[list[Term], int] | UncountedError:
         found = lex_count(points)
     except UncountedError as reason:
         return reason
-    degree = max((term.value.degree for term in found[0]), default=0)
+    degree = _degree(found)
     return found if degree <= _MOST_DEGREE else UncountedError(f"counts are polynomials of degree {degree}")
+
+
+def _degree(found: tuple[list[Term], int] | UncountedError) -> int:
+    """The greatest one of the polynomials, more than any if there are none."""
+    if isinstance(found, UncountedError):
+        return _MOST_DEGREE + 1
+    return max((term.value.degree for term in found[0]), default=0)
 
 
 def _with_ends(first: isl.Map, moved: isl.Map, second: isl.Map, value: isl.Map) -> isl.Map:
