@@ -42,9 +42,15 @@ PROGRAMS: Mapping[str, Mapping[str, int]] = {
 }
 
 
-def _program(name: str) -> dict[str, Any]:
-    program = load_c(f"apps/float/{name}.c", **PROGRAMS[name])
-    design = compiler.compile(program, target="vector", lanes=LANES, float32=True)
+SPECS: Mapping[str, VectorSpec] = {
+    "": VectorSpec(LANES), " float32": VectorSpec(LANES, float32=True), " bfloat16": VectorSpec(LANES, bfloat16=True),
+    " float32 and bfloat16": VectorSpec(LANES, float32=True, bfloat16=True),
+}
+
+
+def _program(name: str, half: bool) -> dict[str, Any]:
+    program = load_c(f"apps/float/{name}.c", **PROGRAMS[name], **({"BFLOAT16": 1} if half else {}))
+    design = compiler.compile(program, target="vector", lanes=LANES, float32=not half, bfloat16=half)
     assert isinstance(design, VectorDesign)
     inputs = random_inputs(program, 1)
     run = design.simulate(inputs)
@@ -58,20 +64,20 @@ def _program(name: str) -> dict[str, Any]:
             "bubbles": counters.get("bubbles")}
 
 
-def _lane(float32: bool) -> dict[str, Any]:
-    sources = datapath_sources(VectorSpec(LANES, float32=float32))
-    return yosys_area(Subject(LANE_MODULE, sources))
+def _lane(spec: VectorSpec) -> dict[str, Any]:
+    return yosys_area(Subject(LANE_MODULE, datapath_sources(spec)))
 
 
-def _processor(float32: bool) -> dict[str, Any]:
-    sources = emit_vector_system(VectorSpec(LANES, float32=float32))
+def _processor(spec: VectorSpec) -> dict[str, Any]:
+    sources = emit_vector_system(spec)
     return place_and_route_subject(Subject(SYSTEM_MODULE, sources, alone=False, target_mhz=75.0))
 
 
 SUBJECTS: Mapping[str, Callable[[], dict[str, Any]]] = {
-    **{name: partial(_program, name) for name in PROGRAMS},
-    "lane": partial(_lane, False), "lane float32": partial(_lane, True),
-    f"V{LANES}": partial(_processor, False), f"V{LANES} float32": partial(_processor, True),
+    **{name: partial(_program, name, False) for name in PROGRAMS},
+    **{f"{name} bfloat16": partial(_program, name, True) for name in PROGRAMS},
+    **{f"lane{name}": partial(_lane, spec) for name, spec in SPECS.items()},
+    **{f"V{LANES}{name}": partial(_processor, spec) for name, spec in SPECS.items()},
 }
 """What is measured."""
 
@@ -89,9 +95,9 @@ def vector_float_table() -> str:
             for name, f in found.items() if "cycles" in f]
     areas = [[name, f["lut"], f["ff"], f["multipliers"], f["block_ram"], f.get("mhz", "-")]
              for name, f in found.items() if "lut" in f]
-    programs = (f"Programs in `float` on {LANES} lanes with the option float32, compiled from C, sums in the order of "
-                "the program (`python -m benchmarks.vector_floats`): clock cycles in RTL beside the bound, a wavefront "
-                "for each sum and each product, or beats of memory.\n\n"
+    programs = (f"Programs in `float` on {LANES} lanes with the option float32, in `__bf16` with bfloat16, "
+                "compiled from C, sums in the order of the program (`python -m benchmarks.vector_floats`): clock "
+                "cycles in RTL beside the bound, a wavefront for each sum and each product, or beats of memory.\n\n"
                 + table(["program", "sizes", "cycles", "bound", "ratio", "bubbles"], rows))
     return (f"{programs}\n\nWithout and with floating-point numbers on an ECP5-85: a lane (yosys, no placing), and "
             "where measured a processor with its scalar core.\n\n"

@@ -21,9 +21,18 @@ FIR = Path(__file__).resolve().parents[1] / "apps" / "float" / "fir.c"
 
 
 def test_random_streams(simulator: str) -> None:
-    """Results are late, and waited for; other instructions pass them."""
-    made = Cases(VectorSpec(lanes=2, scratchpad_bytes=4096, float32=True))
-    for run in range(3 if simulator == "verilator" else 1):
+    """Results are late, and waited for; other instructions pass them. Numbers of 32 bits and pairs of bfloat16."""
+    play(VectorSpec(lanes=2, scratchpad_bytes=4096, float32=True, bfloat16=True), simulator)
+
+
+def test_random_streams_on_pairs_alone() -> None:
+    play(VectorSpec(lanes=1, scratchpad_bytes=4096, bfloat16=True, float_latency=5), "icarus")
+
+
+def play(spec: VectorSpec, simulator: str) -> None:
+    """Random instructions on the core, compared with the reference simulator."""
+    made = Cases(spec)
+    for run in range(4 if simulator == "verilator" else 1):
         made.add_random(600 + run, 300 if simulator == "verilator" else 60, gap=50 * run, stall=60 * run)
     player = BENCH.with_suffix(".v")
     run_bench({player.name: player.read_text(), **sources(made.spec)}, "vector_core_bench", BENCH, simulator=simulator,

@@ -1,4 +1,8 @@
-/* FIR filter in single precision with TAPS coefficients that come with the data: y[n] = sum over k of h[k] * x[n + k]. */
+/* FIR filter in single precision or bfloat16 with TAPS coefficients that come with the data: y[n] is the sum over k of
+ * h[k] * x[n + k].
+ */
+
+#include "types.h"
 
 #ifndef N
 #define N 48
@@ -7,11 +11,11 @@
 #define TAPS 8
 #endif
 
-void fir(const float h[TAPS], const float x[N], float y[N - TAPS + 1])
+void fir(const real_t h[TAPS], const real_t x[N], real_t y[N - TAPS + 1])
 {
 #pragma scop
   for (int n = 0; n < N - TAPS + 1; n++) {
-    y[n] = 0.0f;
+    y[n] = 0;
     for (int k = 0; k < TAPS; k++)
       y[n] += h[k] * x[n + k];
   }

@@ -51,5 +51,5 @@ def wave_layout(spec: VectorSpec) -> data.StructLayout:
         "mode": MODE, "scalar": _WORD, "index": _WORD, "count": length, "mask": spec.row_bytes,
         "a_used": 1, "a_address": address, "a_bytes": length, "b_used": 1, "b_address": address, "b_bytes": length,
         "d_used": 1, "d_address": address, "d_bytes": length, "accumulates": 1, "first": 1, "last": 1,
-        "sets_mask": 1, "fetch": 1, "end": 1, **({"late": 1} if spec.float32 else {}),
+        "sets_mask": 1, "fetch": 1, "end": 1, **({"late": 1} if spec.floats else {}),
     })

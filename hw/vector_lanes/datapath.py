@@ -23,10 +23,11 @@ from hw.lib.rotation import rotate_from, rotate_to
 from hw.lib.wires import repeat, wire
 from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
 from hw.vector_lanes.datapath_control import CONTROL, decode
-from hw.vector_lanes.float_lane import FLOAT_CONTROL, decode_float, split_latency
+from hw.vector_lanes.dispatch_decode import is_floating
+from hw.vector_lanes.float_lane import FLOAT_CONTROL, FloatCycles, decode_float, float_cycles
 from hw.vector_lanes.isa import FLOAT, MODE
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
-from hw.vector_lanes.resize import broadcast
+from hw.vector_lanes.resize import broadcast, narrow
 from hw.vector_lanes.spec import VectorSpec
 from hw.verilog import convert
 
@@ -50,17 +51,17 @@ def accumulate_latency(spec: VectorSpec) -> int:
     """Cycles from the inputs of a row's last wavefront to the row's sum at the outputs; those of a wavefront on
     floating-point numbers take as many."""
     sums = _LATENCY + _TOTAL_STAGES + tree_stages(spec.lanes)
-    return max(sums, _OPERANDS + spec.float_latency) if spec.float32 else sums
+    return max(sums, _OPERANDS + spec.float_latency) if spec.floats else sums
 
 
-def _float_latencies(spec: VectorSpec) -> tuple[int, int] | None:
-    """Cycles of the two parts of a `FloatLane`; as many as a row's sum takes if that is more."""
-    return split_latency(accumulate_latency(spec) - _OPERANDS) if spec.float32 else None
+def _float_cycles(spec: VectorSpec) -> FloatCycles | None:
+    """The units of a `FloatLane`; with as many cycles as a row's sum takes if that is more."""
+    return float_cycles(spec, accumulate_latency(spec) - _OPERANDS) if spec.floats else None
 
 
 def datapath_sources(spec: VectorSpec) -> dict[str, str]:
     """Verilog, by file name, of the module that a `VectorDatapath` instantiates by name."""
-    text = convert(Lane(spec.fraction_bits, _float_latencies(spec)), LANE_MODULE)
+    text = convert(Lane(spec.fraction_bits, _float_cycles(spec)), LANE_MODULE)
     return {f"{LANE_MODULE}.v": text}
 
 
@@ -136,7 +137,7 @@ class VectorDatapath(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         control: Any = Signal(CONTROL)
-        decode(m, control, self.mode, self.first, self.last, self.spec.float32)
+        decode(m, control, self.mode, self.first, self.last, self.spec)
         wave = self._travel(m, control)
         lanes = self._lanes(m, wave, self._sources(m, control.size))
         row = self._row_total(m, lanes, wave[-1])
@@ -170,8 +171,8 @@ class VectorDatapath(wiring.Component):
             sources[f"{port}_flags"] = _delay(m, f"{port}_aligned_flags", rotate_from(m, flags, offset, 1))
         for name in ("scalar", "index"):
             value = broadcast(size, getattr(self, name))
-            if name == "index" and self.spec.float32:
-                value = Mux(self._repeats, aligned[:32], value)
+            if name == "index" and self.spec.floats:
+                value = Mux(self._repeats, broadcast(size, aligned[:32]), value)
             sources[name] = _delay(m, f"{name}_select", value)
         return sources
 
@@ -182,30 +183,31 @@ class VectorDatapath(wiring.Component):
 
     def _float_controls(self, m: Module) -> dict[str, Value]:
         """What the lanes take for floating-point numbers, by port."""
-        latencies = _float_latencies(self.spec)
-        if latencies is None:
+        cycles = _float_cycles(self.spec)
+        if cycles is None:
             return {}
         control = Signal(FLOAT_CONTROL)
-        decode_float(m, control, self.mode)
+        decode_float(m, control, self.mode, self.spec)
         begins = _later(m, "float_begins", control.as_value(), _OPERANDS)
-        adds = _later(m, "float_adds", begins, latencies[0])
+        adds = _later(m, "float_adds", begins, cycles.product)
         return {"repeated": _delay(m, "repeated", self._repeats), "float_begins": begins, "float_adds": adds,
-                "float_ends": _later(m, "float_ends", adds, latencies[1])}
+                "float_ends": _later(m, "float_ends", adds, cycles.rest)}
 
     def _late_results(self, m: Module, lanes: dict[str, Value], stage: _Stage) -> _Late | None:
         """Results of floating-point numbers, narrowed."""
-        if not self.spec.float32:
+        if not self.spec.floats:
             return None
-        floating = self.valid & ((self.mode.in_size == FLOAT) | (self.mode.out_size == FLOAT))
+        floating = self.valid & is_floating(self.mode)
         early = _later(m, "floating", floating, _LATENCY, reset_less=False)
         more = accumulate_latency(self.spec) - _LATENCY
-        enable, offset, shrink = (_later(m, name, value, more) for name, value in (
-            ("late_enable", lanes["enable"]), ("late_offset", stage.offset), ("late_shrink", stage.control.shrink)))
-        parts: dict[str, Value] = {
-            name: Cat(value.word_select(lane, unit)[: unit >> share] for lane in range(self.spec.lanes))
-            for value, unit, kind in ((lanes["float_result"], 32, "result"), (enable, 4, "enable"))
-            for share, name in enumerate((kind, f"half_{kind}", f"byte_{kind}"))
-        }
+        enable, offset, shrink, size = (_later(m, name, value, more) for name, value in (
+            ("late_enable", lanes["enable"]), ("late_offset", stage.offset), ("late_shrink", stage.control.shrink),
+            ("late_size", stage.control.size)))
+        parts: dict[str, Value] = {}
+        for value, unit, kind in ((lanes["float_result"], 8, "result"), (enable, 1, "enable")):
+            words = [value.word_select(lane, 4 * unit) for lane in range(self.spec.lanes)]
+            halves = [narrow(size, word, unit) if self.spec.bfloat16 else word[: 2 * unit] for word in words]
+            parts |= {kind: value, f"half_{kind}": Cat(halves), f"byte_{kind}": Cat(word[:unit] for word in words)}
         return _Late(early, _later(m, "late", early, more, reset_less=False), _narrowed(parts, "result", shrink),
                      _narrowed(parts, "enable", shrink), offset)
 
@@ -220,7 +222,7 @@ class VectorDatapath(wiring.Component):
                 for share, bits in (("word", 32), ("half", 16), ("byte", 8)):
                     inputs[f"{port}_{share}"] = sources[port].word_select(number, bits)
                     inputs[f"{port}_{share}_flags"] = sources[f"{port}_flags"].word_select(number, bits // 8)
-            for name, value in _instantiate(m, number, inputs, self.spec.float32).items():
+            for name, value in _instantiate(m, number, inputs, self.spec.floats).items():
                 outputs.setdefault(name, []).append(value)
         return {name: Cat(*values) for name, values in outputs.items()}
 

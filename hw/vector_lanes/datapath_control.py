@@ -7,8 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data
 
-from hw.vector_lanes.dispatch_decode import element_size
+from hw.vector_lanes.dispatch_decode import element_sizes, is_floating
 from hw.vector_lanes.isa import Op
+from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["CONTROL", "decode"]
 
@@ -70,9 +71,8 @@ _TABLES: dict[Op, int] = {
 """Function of the logic unit by operation; A for those that are not here."""
 
 
-def decode(m: Module, control: Any, mode: Any, first: Value, last: Value, floats: bool = False) -> None:
-    """Drive all of `control` (layout `CONTROL`) from a `mode` word (layout `isa.MODE`); `floats`: of a machine with
-    floating-point numbers, whose elements are words."""
+def decode(m: Module, control: Any, mode: Any, first: Value, last: Value, spec: VectorSpec) -> None:
+    """Drive all of `control` (layout `CONTROL`) from a `mode` word (layout `isa.MODE`) on a machine of `spec`."""
     for name, ops in _OPS.items():
         m.d.comb += control[name].eq(mode.op.matches(*(int(op) for op in ops)))
     m.d.comb += control.table.eq(_A)
@@ -80,7 +80,7 @@ def decode(m: Module, control: Any, mode: Any, first: Value, last: Value, floats
         for op, table in _TABLES.items():
             with m.Case(int(op)):
                 m.d.comb += control.table.eq(table)
-    _decode_sizes(m, control, mode, floats)
+    _decode_sizes(m, control, mode, spec)
     below_8 = mode.op <= Op.VSUBB
     moves = mode.op.matches(*(int(op) for op in (*_CONDITIONAL, *_ROTATE)))
     m.d.comb += [
@@ -91,16 +91,16 @@ def decode(m: Module, control: Any, mode: Any, first: Value, last: Value, floats
         control.first.eq(first),
         control.last.eq(last),
         control.absolute.eq(mode.absolute & below_8),
-        control.sets_mask.eq(mode.absolute & ~below_8),
+        control.sets_mask.eq(mode.absolute & ~below_8 & ~(is_floating(mode) if spec.bfloat16 else 0)),
         control.alu_flag.eq((below_8 & ~mode.absolute) | moves),
         control.full.eq(mode.accumulate & (mode.op == Op.VMUL)),
     ]
 
 
-def _decode_sizes(m: Module, control: Any, mode: Any, floats: bool) -> None:
+def _decode_sizes(m: Module, control: Any, mode: Any, spec: VectorSpec) -> None:
     """VMAC reads D, which has the out size, at the port that its scalar or enumerated operand leaves free."""
     mac = mode.op == Op.VMAC
-    in_size, out_size = (element_size(code, floats) for code in (mode.in_size, mode.out_size))
+    in_size, out_size = element_sizes(mode, spec)
     a_size = Mux(mac & mode.scalar, out_size, in_size)
     b_size = Mux(mac & ~mode.scalar, out_size, in_size)
     m.d.comb += [

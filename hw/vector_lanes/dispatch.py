@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout
 from hw.vector_lanes.core_ports import JOB
-from hw.vector_lanes.dispatch_decode import ModeDecoder, element_size
+from hw.vector_lanes.dispatch_decode import ModeDecoder, element_sizes
 from hw.vector_lanes.dispatch_jobs import JobTable, retirements
 from hw.vector_lanes.dispatch_registers import ControlRegisters
 from hw.vector_lanes.isa import ENTRY, MODE, Control
@@ -114,7 +114,7 @@ class Dispatcher(wiring.Component):
     def _decode(self, m: Module) -> None:
         entry = self.entry.payload
         m.submodules.registers = registers = ControlRegisters(self.spec)
-        m.submodules.mode = mode = ModeDecoder(self.spec.float32)
+        m.submodules.mode = mode = ModeDecoder(self.spec)
         control, transfer = Signal(), Signal()
         m.d.comb += [
             mode.mode.eq(entry.code), control.eq(entry.control & (entry.code < Control.DMA_TO_VECTOR)),
@@ -188,7 +188,7 @@ class Dispatcher(wiring.Component):
         ]
         legal, kills = self._mask_rules(m, registers, mode, word)
         mac_a, mac_b = mode.mac & word.scalar, mode.mac & ~word.scalar
-        in_size, out_size = (element_size(code, self.spec.float32) for code in (word.in_size, word.out_size))
+        in_size, out_size = element_sizes(word, self.spec)
         a_size = Mux(mode.scatter | mac_a, out_size, in_size)
         operands = {
             "d": _Operand(Const(0, 2), entry.d, out_size, mode.writes_d | mode.scatter),
@@ -197,7 +197,7 @@ class Dispatcher(wiring.Component):
                           Mux(mac_b, out_size, in_size), mode.reads_b | mac_b),
         }
         for name, operand in operands.items():
-            single = word.accumulate if name == "d" else mode.repeats_b if name == "b" and self.spec.float32 else 0
+            single = word.accumulate if name == "d" else mode.repeats_b if name == "b" and self.spec.floats else 0
             self._decode_operand(m, registers, word, name, operand, vl, single)
         m.d.comb += [
             out.transfer.eq(0), out.illegal.eq(~legal), out.nothing.eq((vl == 0) | (rows == 0) | (mats == 0)),

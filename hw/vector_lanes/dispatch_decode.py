@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.isa import FLOAT, MODE, Op, Size
+from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["ModeDecoder", "element_size"]
+__all__ = ["ModeDecoder", "element_sizes", "is_floating"]
 
 
 
-def element_size(code: Value, floats: bool) -> Value:
-    """`Size` of elements in memory by a size code; on machines with `floats`, these are words."""
-    return Cat(code[0] & ~code[1], code[1]) if floats else code
+def is_floating(mode: Any) -> Value:
+    """Whether a `mode` word takes or gives floating-point numbers."""
+    return (mode.in_size == FLOAT) | (mode.out_size == FLOAT)
+
+
+def element_sizes(mode: Any, spec: VectorSpec) -> tuple[Value, Value]:
+    """`Size` of source and of result elements in memory by a `mode` word: floating-point numbers are words, or by the
+    absolute bit halfwords, but where it rounds the former to the latter."""
+    codes = mode.in_size, mode.out_size
+    if not spec.floats:
+        return codes
+    words = tuple(Cat(code[0] & ~code[1], code[1]) for code in codes)
+    if not spec.bfloat16:
+        return words[0], words[1]
+    narrows = (mode.op == Op.VMOV) & (mode.in_size == mode.out_size)
+    halves = [(code == FLOAT) & mode.absolute for code in codes]
+    half = Const(Size.HALF, 2)
+    return Mux(halves[0] & ~narrows, half, words[0]), Mux(halves[1], half, words[1])
 
 
 class ModeDecoder(wiring.Component):
     """Properties of the mode word `mode`, combinationally; `legal` by `hw.vector_lanes.isa.RULES`.
 
     `size` of execution; `conditional`, `indexed`, `mac`, `gather`, `scatter`, `sets_mask`; `reads_a`, `reads_b`,
-    `writes_d` as in `hw.vector_lanes.isa.Mode`. On machines with `floats` also `floating` and `repeats_b`.
+    `writes_d` as in `hw.vector_lanes.isa.Mode`. On machines of a `spec` with floating-point lanes also `floating` and
+    `repeats_b`.
     """
 
-    def __init__(self, floats: bool = False) -> None:
-        self._floats = floats
-        more = {"floating": Out(1), "repeats_b": Out(1)} if floats else {}
+    def __init__(self, spec: VectorSpec) -> None:
+        self._spec = spec
+        more = {"floating": Out(1), "repeats_b": Out(1)} if spec.floats else {}
         super().__init__({
             "mode": In(MODE), "legal": Out(1), "size": Out(2), "indexed": Out(1), "mac": Out(1), "gather": Out(1),
             "scatter": Out(1), "sets_mask": Out(1), "reads_a": Out(1), "reads_b": Out(1), "writes_d": Out(1),
@@ -37,7 +56,7 @@ class ModeDecoder(wiring.Component):
         m = Module()
         mode = self.mode
         op, conditional = mode.op, Signal()
-        in_size, out_size = (element_size(code, self._floats) for code in (mode.in_size, mode.out_size))
+        in_size, out_size = element_sizes(mode, self._spec)
         larger = Mux(in_size > out_size, in_size, out_size)
         m.d.comb += [
             conditional.eq((op >= Op.VCMV_LEZ) & (op <= Op.VCMV_NZ)), self.mac.eq(op == Op.VMAC),
@@ -47,9 +66,9 @@ class ModeDecoder(wiring.Component):
             self.reads_a.eq(~mode.scalar & ~self.sets_mask), self.reads_b.eq((op != Op.VMOV) & ~mode.enumerated),
             self.writes_d.eq(~self.sets_mask & ~self.scatter),
         ]
-        if self._floats:
+        if self._spec.floats:
             m.d.comb += [
-                self.floating.eq((mode.in_size == FLOAT) | (mode.out_size == FLOAT)),
+                self.floating.eq(is_floating(mode)),
                 self.repeats_b.eq(mode.enumerated & (mode.in_size == FLOAT)),
                 self.reads_b.eq((op != Op.VMOV) & (~mode.enumerated | self.repeats_b)),
             ]
@@ -61,8 +80,8 @@ class ModeDecoder(wiring.Component):
         setup = [mode.in_size != mode.out_size, ~flat, mode.accumulate, mode.enumerated]
         sizes = (mode.in_size == len(Size)) | (mode.out_size == len(Size))
         return [
-            self._float_violation(mode) if self._floats else sizes, mode.dimensions == 3,
-            mode.absolute & ~((mode.op <= Op.VSUBB) | conditional),
+            self._float_violation(mode) if self._spec.floats else sizes, mode.dimensions == 3,
+            mode.absolute & ~((mode.op <= Op.VSUBB) | conditional | (self.floating if self._spec.floats else 0)),
             mode.accumulate & (self.mac | self.gather),
             self.mac & ~mode.scalar & ~mode.enumerated,
             mode.masked & (~flat | self.indexed),
@@ -71,10 +90,12 @@ class ModeDecoder(wiring.Component):
         ]
 
     def _float_violation(self, mode: data.View) -> Value:
-        """Whether one of `FLOAT_RULES` is violated."""
+        """Whether one of `FLOAT_RULES` or `FORMAT_RULES` is violated."""
         op = mode.op
         inner = op.matches(*(int(o) for o in (Op.VADD, Op.VSUB, Op.VMUL, Op.VMAC, Op.VMIN, Op.VMAX)))
         leaving = (op == Op.VMOV) | op.matches(*(int(o) for o in Op if o >= Op.VSEQ))
+        inner |= mode.absolute & (op == Op.VMOV)
         computes = Mux(mode.in_size == mode.out_size, inner, Mux(mode.in_size == FLOAT, leaving, op == Op.VMOV))
         mac = self.mac & (~mode.scalar | mode.enumerated)
-        return self.floating & (~computes | mode.absolute | mode.accumulate | mac | ((op == Op.VMOV) & mode.enumerated))
+        formats = (mode.absolute | self._spec.float32) & (~mode.absolute | self._spec.bfloat16)
+        return self.floating & (~computes | ~formats | mode.accumulate | mac | ((op == Op.VMOV) & mode.enumerated))

@@ -35,7 +35,7 @@ _FIELDS = {
     "masked": "only elements that the mask has active are executed",
     "accumulate": "the results of each row are added up",
     "dimensions": "0: 1-D, 1: 2-D, 2: 3-D",
-    "absolute": "absolute value after the operation; with VCMV: mask setup",
+    "absolute": "absolute value after the operation; with VCMV: mask setup; with F: numbers in bfloat16",
 }
 
 _INTRODUCTION = """\
@@ -101,6 +101,12 @@ Sums and products that are no number are 0x{nan:x}. VMIN and VMAX keep patterns;
 VAND of words, selections conditional moves of words on the result of a comparison. S and U mean nothing from F to F.
 Flags of the results are 0. A scalar A is a pattern. Enumerated, B is one element for all of a row: that at
 `B + m*incB3 + r*incB`. Masked instructions take the mask of words.
+
+On processors with bfloat16 lanes (`VectorSpec(bfloat16=True)`, with or without `float32`) the absolute bit makes
+numbers of size F halfwords in bfloat16, two of them in a lane. All of the table holds for them, with the pattern
+0x{half_nan:x} for what is no number, and masks of halfwords, or of words if the other size is W. With the absolute bit
+there is VMOV from F to F, too: words in 32 bits, rounded to halfwords in bfloat16. The other way is VSHL by 16 from H
+to W, unsigned.
 
 Results are written as late as a row's sum: `float_latency` cycles behind the operands, by default {latency}, or as many
 as the sum takes if that is more. Instructions that need them wait as for a sum, all others do not.
@@ -176,7 +182,7 @@ def document_text() -> str:
         _INTRODUCTION.format(bits=MODE.size), "\n## Mode word\n\n", _table("| bits | field | meaning |", _mode_rows()),
         "\n## Operations\n\n", _table("| code | name | result at width n | flag |", _operation_rows()),
         _MEANINGS.format(accumulator=ACCUMULATOR_BITS,
-                         nan=NOT_A_NUMBER, latency=VectorSpec.float_latency),
+                         nan=NOT_A_NUMBER, half_nan=NOT_A_NUMBER >> 16, latency=VectorSpec.float_latency),
         _ERRORS.format(rules=rules, status=status), _CONTROL, "\n",
         _table("| number | name | operands | | function id |", _control_rows()), "\nParameters of GET:\n\n",
         _table("| number | value |", parameters),

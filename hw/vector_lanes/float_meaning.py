@@ -7,6 +7,7 @@ products that are none have one pattern, as `hw.float` says.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,10 @@ _ARITHMETIC: dict[Op, Callable[[_Array, _Array], _Array]] = {
 
 def compute_float(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
     """Words of the results of a legal instruction that takes or gives floating-point numbers. Sources are patterns
-    (uint32), integers of the in size for a conversion from them; `d`, the old destination, counts for VMAC."""
+    (uint32, or uint16 of bfloat16), integers of the in size for a conversion from them; `d`, the old destination,
+    counts for VMAC."""
+    if mode.absolute:
+        return _compute_half(mode, a, b, d)
     with np.errstate(all="ignore"):
         if mode.op is Op.VMOV:
             return _to_integers(a, mode.signed) if mode.in_size == FLOAT else _words(a.astype(np.float32))
@@ -45,6 +49,42 @@ def compute_float(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
             return _words(np.add(product, d.view(np.float32)))
         better = np.less(x, y) if mode.op is Op.VMIN else np.greater(x, y)
         return np.where(np.isnan(y) | better, a, b)
+
+
+def _compute_half(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
+    """The same in bfloat16. Sums and products of such numbers that are rounded to 32 bits first are what they are at
+    once: 24 bits are more than twice 8 and two more, and what is subnormal has no bits that 32 bits do not hold."""
+    if mode.op is Op.VMOV and mode.in_size != FLOAT:
+        return _half_of_integers(a)
+    if mode.narrows:
+        return _half(a)
+    wide = replace(mode, absolute=False)
+    if mode.op is Op.VMAC:
+        product = _half(compute_float(replace(wide, op=Op.VMUL), _single(a), _single(b), d))
+        return _half(compute_float(replace(wide, op=Op.VADD), _single(product), _single(d), d))
+    found = compute_float(wide, *(_single(value) for value in (a, a if b is None else b, d)))
+    return _half(found) if mode.op in _ARITHMETIC else found >> 16 if mode.out_size == FLOAT else found
+
+
+def _single(patterns: _Array) -> _Array:
+    """Patterns of bfloat16 as those of the same numbers in 32 bits."""
+    return np.asarray(patterns).astype(np.uint32) << np.uint32(16)
+
+
+def _half(patterns: _Array) -> _Array:
+    """Patterns of 32 bits rounded to bfloat16."""
+    rounded = patterns + np.uint32(0x7FFF) + (patterns >> 16 & 1)
+    nan = (patterns & 0x7FFFFFFF) > 0x7F800000
+    return np.where(nan, NOT_A_NUMBER >> 16, rounded >> 16).astype(np.uint32)
+
+
+def _half_of_integers(numbers: _Array) -> _Array:
+    """Integers of at most 33 bits rounded to bfloat16, once."""
+    bits = numbers.astype(np.float64).view(np.uint64)
+    place = np.uint64(52 - 7)
+    below_half = np.uint64((1 << 52 - 8) - 1)
+    rounded = (bits + below_half + (bits >> place & np.uint64(1))) >> place
+    return (rounded << place).view(np.float64).astype(np.float32).view(np.uint32) >> 16
 
 
 def _words(numbers: _Array) -> _Array:

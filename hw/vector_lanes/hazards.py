@@ -67,7 +67,7 @@ class Interlock(wiring.Component):
         line: list[data.View] = [Signal(layout, name=f"pending{place}") for place in range(self.sum_lag)]
         entering = Signal(layout)
         early, late = held.d_used, self.issued & held.accumulates & held.last
-        if self.spec.float32:
+        if self.spec.floats:
             early, late = held.d_used & ~held.late, late | (self.issued & held.d_used & held.late)
         m.d.comb += [
             entering.writes.eq(self.issued & early), entering.end.eq(self.issued & held.end),
@@ -114,6 +114,6 @@ class Interlock(wiring.Component):
             yield self.lag - place, pending.writes & reads
         yield self.sum_lag - place, pending.sums & reads
         if place < self.sum_lag - self.lag:
-            early = wave.d_used & ~wave.late if self.spec.float32 else wave.d_used
+            early = wave.d_used & ~wave.late if self.spec.floats else wave.d_used
             overtakes = early & touches(m, wave.d_address, wave.d_bytes, *target)
             yield self.sum_lag - self.lag - place, pending.sums & overtakes

@@ -19,11 +19,10 @@ from amaranth.lib import data, enum
 from hw.errors import SluiceError
 
 __all__ = [
-    "CONTROLS", "ENTRY", "ENTRY_WORDS", "FLOAT", "FLOAT_RULES", "MODE", "OPERATIONS", "PARAMETERS", "RULES",
-    "SIZE_LETTERS", "Control",
-    "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter",
-    "ParameterInfo", "Rule", "Size", "Status", "check", "control_function", "decode_function", "execute_function",
-    "operands_function",
+    "CONTROLS", "ENTRY", "ENTRY_WORDS", "FLOAT", "FLOAT_RULES", "FORMAT_RULES", "MODE", "OPERATIONS", "PARAMETERS",
+    "RULES", "SIZE_LETTERS", "Control", "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op",
+    "OpInfo", "Parameter", "ParameterInfo", "Rule", "Size", "Status", "check", "control_function", "decode_function",
+    "execute_function", "operands_function",
 ]
 
 
@@ -40,7 +39,8 @@ class Size(enum.IntEnum, shape=2):
 
 
 FLOAT = 3
-"""Size code of floating-point numbers: words in the format of IEEE 754 with 32 bits, on machines that have them."""
+"""Size code of floating-point numbers: words in the format of IEEE 754 with 32 bits, or with the absolute bit halfwords
+in bfloat16, on machines that have them."""
 
 SIZE_LETTERS = "BHWF"
 """How mode names spell a size, by its code."""
@@ -299,13 +299,20 @@ class Mode:
 
     @property
     def in_element(self) -> int:
-        """`Size` of source elements in memory: floating-point numbers are words."""
-        return min(self.in_size, Size.WORD)
+        """`Size` of source elements in memory: floating-point numbers are words, bfloat16 ones halfwords."""
+        if self.in_size != FLOAT:
+            return self.in_size
+        return Size.HALF if self.absolute and not self.narrows else Size.WORD
 
     @property
     def out_element(self) -> int:
         """`Size` of result elements in memory."""
-        return min(self.out_size, Size.WORD)
+        return self.out_size if self.out_size != FLOAT else Size.HALF if self.absolute else Size.WORD
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it rounds floating-point numbers of 32 bits to bfloat16."""
+        return self.absolute and self.op is Op.VMOV and self.in_size == self.out_size == FLOAT
 
     @property
     def floating(self) -> bool:
@@ -364,7 +371,7 @@ RULES: tuple[Rule, ...] = (
     Rule("size", "a size code of 3 is for machines with floating-point lanes", lambda m: m.floating),
     Rule("dimensions", "a dimensions code of 3 is reserved", lambda m: m.dimensions == 3),
     Rule("absolute", "absolute goes with operations 0 to 7, and makes a mask setup of a conditional move",
-         lambda m: m.absolute and not (m.op.takes_absolute or m.op.conditional)),
+         lambda m: m.absolute and not (m.op.takes_absolute or m.op.conditional or m.floating)),
     Rule("accumulate", "VMAC and VGATHER cannot accumulate",
          lambda m: m.accumulate and not m.op.accumulates),
     Rule("mac-operands", "VMAC needs a scalar A or an enumerated B", lambda m: m.op is Op.VMAC and _two_vectors(m)),
@@ -391,7 +398,7 @@ _COMPARISONS = (Op.VSEQ, Op.VSNE, Op.VSLT, Op.VSLE, Op.VSGT, Op.VSGE)
 def _computes_floats(mode: Mode) -> bool:
     """Whether there is such an operation from and to such elements."""
     if mode.in_size == mode.out_size:
-        return mode.op in _ARITHMETIC
+        return mode.op in _ARITHMETIC or mode.narrows
     if mode.in_size == FLOAT:
         return mode.op is Op.VMOV or mode.op in _COMPARISONS
     return mode.op is Op.VMOV
@@ -399,23 +406,34 @@ def _computes_floats(mode: Mode) -> bool:
 
 FLOAT_RULES: tuple[Rule, ...] = (
     Rule("float-operation", "from F to F there are VADD, VSUB, VMUL, VMAC, VMIN and VMAX, from F to integers VMOV and "
-         "the comparisons VSEQ to VSGE, from integers to F VMOV", lambda m: m.floating and not _computes_floats(m)),
-    Rule("float-plain", "F goes with neither absolute nor accumulate",
-         lambda m: m.floating and (m.absolute or m.accumulate)),
+         "the comparisons VSEQ to VSGE, from integers to F VMOV; with the absolute bit VMOV from F to F, too",
+         lambda m: m.floating and not _computes_floats(m)),
+    Rule("float-plain", "F does not go with accumulate", lambda m: m.floating and m.accumulate),
     Rule("float-mac", "VMAC of F needs a scalar A and a vector B",
          lambda m: m.floating and m.op is Op.VMAC and (not m.scalar or m.enumerated)),
-    Rule("float-move", "VMOV from integers to F cannot be enumerated",
+    Rule("float-move", "VMOV from or to F cannot be enumerated",
          lambda m: m.floating and m.op is Op.VMOV and m.enumerated),
 )
 """What makes a mode word illegal besides, on machines with floating-point lanes; the rule "size" is not one of theirs.
 """
 
+FORMAT_RULES: tuple[Rule, ...] = (
+    Rule("float32", "F without the absolute bit is for machines with float32 lanes",
+         lambda m: m.floating and not m.absolute),
+    Rule("bfloat16", "F with the absolute bit is for machines with bfloat16 lanes",
+         lambda m: m.floating and m.absolute),
+)
+"""Of these the one for the format that a machine with one of the two does not have."""
 
-def check(mode: Mode | int, floats: bool = False) -> tuple[str, ...]:
-    """Names of the rules that a mode word violates; empty if it is legal. `floats`: on a machine with floating-point
+
+def check(mode: Mode | int, float32: bool = False, bfloat16: bool = False) -> tuple[str, ...]:
+    """Names of the rules that a mode word violates; empty if it is legal. `float32`, `bfloat16`: on a machine with such
     lanes. Raises `EncodingError`."""
     decoded = Mode.decode(mode) if isinstance(mode, int) else mode
-    rules = (*RULES[1:], *FLOAT_RULES) if floats else RULES
+    rules = RULES
+    if float32 or bfloat16:
+        missing = [rule for rule, there in zip(FORMAT_RULES, (float32, bfloat16), strict=True) if not there]
+        rules = (*RULES[1:], *FLOAT_RULES, *missing)
     return tuple(rule.name for rule in rules if rule.violated(decoded))
 
 

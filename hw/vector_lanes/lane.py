@@ -22,7 +22,7 @@ from hw.lib.wires import repeat, wire
 from hw.vector_lanes import alu, multiplier, predicate, resize
 from hw.vector_lanes.accumulate import SUM_BITS, lane_sum
 from hw.vector_lanes.datapath_control import CONTROL
-from hw.vector_lanes.float_lane import FLOAT_CONTROL, FloatLane
+from hw.vector_lanes.float_lane import FLOAT_CONTROL, FloatCycles, FloatLane
 
 __all__ = ["LANE_MODULE", "Lane", "lane_signature"]
 
@@ -58,10 +58,10 @@ def lane_signature(floats: bool = False) -> wiring.Signature:
 
 
 class Lane(wiring.Component):
-    """A lane; see `lane_signature`. `fraction_bits` of VMULFXP for bytes, halfwords and words; `floats`: cycles of the
-    product and of what is behind it (see `FloatLane`), None without floating-point numbers."""
+    """A lane; see `lane_signature`. `fraction_bits` of VMULFXP for bytes, halfwords and words; `floats`: what a
+    `FloatLane` takes, None without floating-point numbers."""
 
-    def __init__(self, fraction_bits: tuple[int, int, int], floats: tuple[int, int] | None = None):
+    def __init__(self, fraction_bits: tuple[int, int, int], floats: FloatCycles | None = None):
         self.fraction_bits, self.floats = fraction_bits, floats
         super().__init__(lane_signature(floats is not None))
 
@@ -96,8 +96,8 @@ class Lane(wiring.Component):
             low=shift.low,
         )
 
-    def _compute_floats(self, m: Module, operands: dict[str, Signal], latencies: tuple[int, int]) -> None:
-        m.submodules.float = floats = FloatLane(*latencies)
+    def _compute_floats(self, m: Module, operands: dict[str, Signal], cycles: FloatCycles) -> None:
+        m.submodules.float = floats = FloatLane(cycles)
         m.d.comb += [getattr(floats, name).eq(operands[name]) for name in "abd"]
         m.d.comb += [floats.begins.eq(self.float_begins), floats.adds.eq(self.float_adds),
                      floats.ends.eq(self.float_ends), self.float_result.eq(floats.result)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from hw.errors import SluiceError
 from hw.vector_lanes.float_meaning import compute_float
-from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, Parameter, Size, Status, check
+from hw.vector_lanes.isa import FLOAT, Control, Entry, Mode, Op, Parameter, Status, check
 from hw.vector_lanes.meaning import Operands, accumulate, compute, keeps_width, number_type, predicate
 from hw.vector_lanes.spec import VectorSpec
 
@@ -119,9 +119,9 @@ class Mask:
 
 
 @lru_cache(maxsize=4096)
-def _decoded(code: int, floats: bool) -> tuple[Mode, bool]:
+def _decoded(code: int, float32: bool, bfloat16: bool) -> tuple[Mode, bool]:
     mode = Mode.decode(code)
-    return mode, not check(mode, floats)
+    return mode, not check(mode, float32, bfloat16)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class VectorMachine:
     # --- vector instructions ------------------------------------------------------------------------------------------
 
     def _instruction(self, entry: Entry) -> None:
-        mode, legal = _decoded(entry.code, self.spec.float32)
+        mode, legal = _decoded(entry.code, self.spec.float32, self.spec.bfloat16)
         if not legal or not self._mask_allows(mode):
             self.status |= Status.ILLEGAL
             return
@@ -361,7 +361,8 @@ class VectorMachine:
         def words(span: Span | None) -> Any:
             return None if span is None else np.array(span.view(self.scratchpad, kind))
 
-        scalar = np.asarray(entry.a).astype(number_type(Size.WORD, mode.signed and mode.in_size != FLOAT))
+        size = mode.in_element if mode.in_size == FLOAT else mode.exec_size
+        scalar = np.asarray(entry.a).astype(number_type(size, mode.signed and mode.in_size != FLOAT))
         return Operands(mode, scalar if spans.a is None else words(spans.a), words(spans.b),
                         d=words(spans.d) if mode.op is Op.VMAC else 0)
 

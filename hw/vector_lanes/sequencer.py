@@ -15,6 +15,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
+from hw.vector_lanes.dispatch_decode import is_floating
 from hw.vector_lanes.isa import FLOAT, Op
 from hw.vector_lanes.ranges import overlap
 from hw.vector_lanes.spec import VectorSpec
@@ -139,10 +140,9 @@ class Sequencer(wiring.Component):
         m.d.comb += elements.eq(Mux(self._is_indexed(instruction), 1, self.spec.row_bytes >> instruction.size))
         return elements
 
-    @staticmethod
-    def _sets_mask(instruction: Value) -> Value:
+    def _sets_mask(self, instruction: Value) -> Value:
         mode = instruction.mode
-        return mode.absolute & mode.op[4]
+        return mode.absolute & mode.op[4] & ~(is_floating(mode) if self.spec.bfloat16 else 0)
 
     def _count(self, m: Module, advance: Value, step: Step, elements: Value) -> None:
         """Elements left in the row, rows, matrices, and the index of the wavefront's first element."""
@@ -196,7 +196,7 @@ class Sequencer(wiring.Component):
             m.submodules[f"walker_{name}"] = walker = OperandWalker(len(operand.address))
             setattr(self, f"_address_{name}", walker.address)
             still = current.mode.accumulate | (current.mode.op == Op.VSCATTER) if name == "d" else 0
-            if name == "b" and self.spec.float32:
+            if name == "b" and self.spec.floats:
                 still = self._repeats_b(current)
             wide = Mux(self._indexed, 1 << operand.size, self.spec.row_bytes << operand.size >> current.size)
             m.d.comb += [
@@ -218,14 +218,14 @@ class Sequencer(wiring.Component):
     def _repeats_b(self, instruction: Any) -> Value | int:
         """Whether B is one element per row."""
         mode = instruction.mode
-        return mode.enumerated & (mode.in_size == FLOAT) if self.spec.float32 else 0
+        return mode.enumerated & (mode.in_size == FLOAT) if self.spec.floats else 0
 
     def _offer(self, m: Module, elements: Value, row_ends: Value, ends: Value) -> None:
         current, wave = self.current, self.wave.payload
         count, setup = wave.count, self._sets_mask(current)
         # Behind the end of a masked vector the mask is 0: such a wavefront touches nothing.
         empty = Signal()
-        b_count = Mux(self._repeats_b(current), 1, count) if self.spec.float32 else count
+        b_count = Mux(self._repeats_b(current), 1, count) if self.spec.floats else count
         m.d.comb += empty.eq(current.mode.masked & ~self._mask.any())
         m.d.comb += [
             self.base.eq(self._address_d), wave.mode.eq(current.mode), wave.scalar.eq(current.scalar),
@@ -239,5 +239,5 @@ class Sequencer(wiring.Component):
             wave.d_used.eq(current.d.used & ~current.mode.accumulate & ~empty), wave.d_address.eq(self._address_d),
             wave.d_bytes.eq(Mux(current.mode.accumulate, 1, count) << current.d.size),
         ]
-        if self.spec.float32:
-            m.d.comb += wave.late.eq((current.mode.in_size == FLOAT) | (current.mode.out_size == FLOAT))
+        if self.spec.floats:
+            m.d.comb += wave.late.eq(is_floating(current.mode))

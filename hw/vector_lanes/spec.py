@@ -33,6 +33,7 @@ class VectorSpec:
     * `mask_waves`: wavefronts that the mask can hold.
     * `fraction_bits`: what VMULFXP shifts its product right by, for bytes, halfwords and words.
     * `float32`: whether lanes compute with floating-point numbers of 32 bits, too.
+    * `bfloat16`: whether lanes compute with pairs of bfloat16 numbers, too.
     * `float_latency`: cycles of their operators, a product and a sum behind it, 2 to 24.
 
     Raises `VectorSpecError`.
@@ -45,6 +46,7 @@ class VectorSpec:
     mask_waves: int = 256
     fraction_bits: tuple[int, int, int] = (4, 15, 16)
     float32: bool = False
+    bfloat16: bool = False
     float_latency: int = 12
 
     def __post_init__(self) -> None:
@@ -70,6 +72,11 @@ class VectorSpec:
         if len(bits) != 3 or not all(1 <= f < 8 << size for size, f in enumerate(bits)):
             raise VectorSpecError("fraction_bits must be three numbers, 1 to 7 for bytes, 1 to 15 for halfwords and "
                                   f"1 to 31 for words, not {bits}")
+
+    @property
+    def floats(self) -> bool:
+        """Whether lanes compute with floating-point numbers of any kind."""
+        return self.float32 or self.bfloat16
 
     @property
     def capacity(self) -> int:

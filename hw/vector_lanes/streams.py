@@ -49,7 +49,9 @@ class StreamOptions:
 def random_memory(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
     """`count` bytes (uint8): random ones, with stretches of extreme values that make flags and overflows likely."""
     memory = rng.integers(0, 256, count, dtype=np.uint8)
-    memory[count // 2 : count // 2 + count // 4 & -4] = random_floats(rng, count // 16).view(np.uint8)
+    words = random_floats(rng, count // 16)
+    words[len(words) // 2 :] = words[len(words) // 2 :] & 0xFFFF0000 | random_floats(rng, -(-len(words) // 2)) >> 16
+    memory[count // 2 : count // 2 + count // 4 & -4] = words.view(np.uint8)
     extremes = np.array([0, 1, 0x7F, 0x80, 0xFF], np.uint8)
     for start in range(0, count, 64):
         if rng.random() < 0.5:
@@ -152,15 +154,16 @@ class _Stream:
                         enumerated=self.chance(0.15), scalar=self.chance(0.25), accumulate=self.chance(0.15),
                         dimensions=self.pick([0, 0, 0, 1, 1, 2]), absolute=self.chance(0.15))
             mode = replace(mode, **fixed)
-            if self.spec.float32 and self.chance(0.4):
+            if self.spec.floats and self.chance(0.4):
                 mode = self._with_floats(mode)
-            if not check(mode, self.spec.float32):
+            if not check(mode, self.spec.float32, self.spec.bfloat16):
                 return mode
 
     def _with_floats(self, mode: Mode) -> Mode:
         """Perhaps a legal mode on floating-point numbers."""
         sizes = self.pick([(FLOAT, FLOAT), (FLOAT, FLOAT), (FLOAT, mode.out_size), (mode.in_size, FLOAT)])
-        return replace(mode, in_size=sizes[0], out_size=sizes[1], accumulate=False, absolute=False)
+        half = self.spec.bfloat16 and (not self.spec.float32 or self.chance(0.5))
+        return replace(mode, in_size=sizes[0], out_size=sizes[1], accumulate=False, absolute=half)
 
     # --- groups of entries --------------------------------------------------------------------------------------------
 
@@ -308,5 +311,5 @@ class _Stream:
         """A mode word that violates at least one rule by itself."""
         while True:
             word = self.number(0, (1 << 17) - 1)
-            if check(word, self.spec.float32):
+            if check(word, self.spec.float32, self.spec.bfloat16):
                 return word

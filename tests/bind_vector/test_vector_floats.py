@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import compiler
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.frontend.c_scop import parse_scop
 from compiler.frontend.parallel_array import ArrayError, dot, input, maximum, minimum, sliding_window_view, where
+from compiler.frontend.parallel_array.element_types import BFLOAT16 as HALF
+from compiler.frontend.parallel_array.element_types import FLOATS
 from compiler.frontend.parallel_array.program import program_of
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
+from compiler.ir.types import BFLOAT16
 from hw.vector_lanes.streams import random_floats
 
 COUNT = 90
@@ -24,7 +28,8 @@ def numbers(program: Program, seed: int = 1) -> dict[str, np.ndarray]:
     rng, found = np.random.default_rng(seed), {}
     for array in program.inputs:
         count, kind = int(np.prod(array.shape)), array.type.dtype
-        words = random_floats(rng, count).view(np.float32) if kind == np.float32 else rng.integers(0, 1 << 15, count)
+        patterns = random_floats(rng, count) & (0xFFFF0000 if array.type == BFLOAT16 else 0xFFFFFFFF)
+        words = patterns.view(np.float32) if kind == np.float32 else rng.integers(0, 1 << 15, count)
         found[array.name] = words.astype(kind, copy=False).reshape(array.shape)
     return found
 
@@ -32,28 +37,45 @@ def numbers(program: Program, seed: int = 1) -> dict[str, np.ndarray]:
 def words(values: Any) -> np.ndarray:
     """Patterns."""
     found = np.atleast_1d(values)
-    return found.view(np.uint32) if found.dtype == np.float32 else found
+    return found.view(f"u{found.itemsize}") if found.dtype in FLOATS else found
 
 
 X, Y, N = input("x", COUNT, "float32"), input("y", COUNT, "float32"), input("n", COUNT, "int16")
-EXPRESSIONS = {
-    "saxpy": Y + 2.5 * X, "difference": 1.5 - X * Y, "number": X - 1.5, "less": X < Y, "at least": X >= 0.25,
-    "equal": X == Y, "unequal": X != X, "sign": abs(X) + -Y, "cut": X.astype("int32"), "unsigned": X.astype("uint32"),
-    "byte": X.astype("uint8"), "integers": N.astype("float32") * 0.5 + (N + Y), "choice": where(X < Y, X, 0.0),
-    "limits": minimum(maximum(X, -0.0), 3.0), "swapped": maximum(0.0, minimum(X, Y)), "scalar": X[5:] * Y[2] + X[:-5],
-    "windows": sliding_window_view(X, 3).sum(axis=-1), "dot": dot(X[:20], Y[:20]), "column": X[::3] * Y[1::3],
-}
 
 
-def test_expressions() -> None:
-    rng = np.random.default_rng(3)
-    given = {"x": random_floats(rng, COUNT).view(np.float32), "y": random_floats(rng, COUNT).view(np.float32),
+def expressions(kind: str) -> dict[str, Any]:
+    """Of every operation that there is one on numbers of a type."""
+    x, y, n = input("x", COUNT, kind), input("y", COUNT, kind), N
+    return {
+        "saxpy": y + 2.5 * x, "difference": 1.5 - x * y, "number": x - 1.5, "less": x < y, "at least": x >= 0.25,
+        "equal": x == y, "unequal": x != x, "sign": abs(x) + -y, "cut": x.astype("int32"),
+        "unsigned": x.astype("uint32"), "byte": x.astype("uint8"), "choice": where(x < y, x, 0.0),
+        "integers": n.astype(kind) * 0.5 + (n.astype(kind) + y),
+        "limits": minimum(maximum(x, -0.0), 3.0), "swapped": maximum(0.0, minimum(x, y)),
+        "scalar": x[5:] * y[2] + x[:-5], "windows": sliding_window_view(x, 3).sum(axis=-1), "dot": dot(x[:20], y[:20]),
+        "column": x[::3] * y[1::3], "other": x.astype("float32") * 1.1,
+        "narrow": (x.astype("float32") * 1.1).astype(HALF),
+        "mixed": where(n > 0, x, y) + x.astype(HALF).astype(kind),
+    }
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+def test_expressions(kind: str) -> None:
+    rng, dtype = np.random.default_rng(3), np.dtype(kind)
+    given = {"x": random_numbers(rng, dtype), "y": random_numbers(rng, dtype),
              "n": rng.integers(-999, 999, COUNT).astype(np.int16)}
-    for name, expression in EXPRESSIONS.items():
+    options: dict[str, Any] = {"lanes": 2, "float32": True, "bfloat16": True, "search": False}
+    for name, expression in expressions(kind).items():
         used = {key: given[key] for key in program_of(expression).inputs}
         wanted = compiler.evaluate(expression, used, target="numpy")
-        found = compiler.evaluate(expression, used, target="machine", lanes=2, float32=True, search=False)
+        found = compiler.evaluate(expression, used, target="machine", **options)
         np.testing.assert_array_equal(words(found), words(wanted), err_msg=name)
+
+
+def random_numbers(rng: np.random.Generator, dtype: np.dtype) -> np.ndarray:
+    """Of every kind."""
+    patterns = random_floats(rng, COUNT)
+    return patterns.view(np.float32) if dtype == np.float32 else (patterns >> 16).astype(np.uint16).view(dtype)
 
 
 PROGRAMS = {
@@ -77,10 +99,15 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs(name: str) -> None:
-    program = parse_scop(f"void f({PROGRAMS[name]}", "f.c")
-    design = compiler.compile(program, target="vector", lanes=2, float32=True, search=False)
+def test_programs(name: str, half: bool) -> None:
+    """In float, and with pairs in bfloat16."""
+    text = f"void f({PROGRAMS[name]}"
+    if half:
+        text = re.sub(r"(\d\.\d+)f", r"(__bf16)\1f", text.replace("float", "__bf16"))
+    program = parse_scop(text, "f.c")
+    design = compiler.compile(program, target="vector", lanes=2, float32=True, bfloat16=half, search=False)
     inputs = numbers(program)
     found, wanted = design.execute(inputs), interpret(program, inputs)
     for output, values in wanted.items():
@@ -92,6 +119,13 @@ def test_products_and_sums_take_their_wavefronts_and_no_more() -> None:
     program = parse_scop(f"void f({PROGRAMS['matmul'].replace('7', '8')}", "f.c")
     design = compiler.compile(program, target="vector", lanes=2, float32=True, search=False)
     assert design.figures.wavefronts == 2 * 5 * 8 * 6 // 2
+
+
+def test_pairs_take_half_the_wavefronts() -> None:
+    text = PROGRAMS["matmul"].replace("7", "8").replace("float", "__bf16")
+    program = parse_scop(f"void f({text}", "f.c")
+    design = compiler.compile(program, target="vector", lanes=2, bfloat16=True, search=False)
+    assert design.figures.wavefronts == 5 * 8 * 6 // 2
 
 
 def test_products_with_numbers_are_added_in_one_instruction() -> None:
@@ -113,8 +147,10 @@ def test_products_with_numbers_are_added_in_one_instruction() -> None:
                           "have them"),
     ("fmaf(x[i], x[i], 1.0f)", True, "fma of float32, which rounds once, is unsupported by the vector target: write "
                                      "a * b + c, which rounds twice, or take the target dataflow or fpga"),
-    ("x[i] * 0.1", True, "values of type float11.52 are unsupported; the vector target has integers of up to 32 bits "
-                         "and float32"),
+    ("x[i] * 0.1", True, "values of type float11.52 are unsupported; the vector target has integers of up to 32 bits, "
+                         "float32 and bfloat16"),
+    ("(__bf16)x[i] * (__bf16)x[i]", True, "computes with floating-point numbers, which lanes do if they are asked for: "
+                                          "give the option bfloat16 (bfloat16=True, --option bfloat16=true)"),
 ])
 def test_what_there_is_not_is_refused(value: str, float32: bool, message: str) -> None:
     text = f"#include <math.h>\nvoid f(const float x[9], float y[9]) {{ for (int i = 0; i < 9; i++) y[i] = {value}; }}"
@@ -125,7 +161,7 @@ def test_what_there_is_not_is_refused(value: str, float32: bool, message: str) -
 
 def test_sums_that_are_too_long_are_refused() -> None:
     text = "void f(const float x[2000], float y[1]) { y[0] = 0; for (int i = 0; i < 2000; i++) y[0] += x[i]; }"
-    with pytest.raises(VectorTargetError, match="2000 terms of float32 are added up in order; the vector"):
+    with pytest.raises(VectorTargetError, match="2000 terms of a floating-point sum are added up in order; the vector"):
         compiler.compile(parse_scop(text, "f.c"), target="vector", float32=True)
 
 

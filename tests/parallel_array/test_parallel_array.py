@@ -200,7 +200,8 @@ ERRORS = {
     "range": "the number 40000 is out of the range of int16 (-32768 to 32767)",
     "division": "unsupported operation: only a constant number can divide",
     "divisor": "unsupported operation: the divisor 0 is not positive",
-    "float": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32",
+    "float": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32, "
+             "bfloat16",
     "operand": "unsupported operand of type str: arrays and numbers are possible",
     "truth": "the elements are not known yet: use where(), any() or all(), not if",
     "index": "index 9 is outside a dimension of 6 elements",
@@ -212,13 +213,14 @@ ERRORS = {
     "numpy's table": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
     "numpy's take": "the elements are not known yet; take(table, indices) looks them up in an array of numpy's",
     "fractional index": "unsupported type float64: elements are bool, int8, int16, int32, uint8, uint16, uint32, "
-                        "float32",
+                        "float32, bfloat16",
     "empty": "the section 3:3:1 of 6 elements is empty",
     "outside": "index 7 is outside dimension 1 of shape (6, 7)",
     "axis": "there is no axis 2 in an array of 2 dimensions",
     "matrix": "shapes (6, 7) and (6, 7) do not fit: 7 columns, 6 rows",
     "window": "a window of 7 does not fit dimension 0 of shape (6, 7)",
-    "element": "unsupported type float16: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32",
+    "element": "unsupported type float16: elements are bool, int8, int16, int32, uint8, uint16, uint32, float32, "
+             "bfloat16",
     "shape": "unsupported shape (2, 0): arrays have 1 to 6 dimensions of at least one element",
     "promise": "the range -128 to 200 does not lie in int8 (-128 to 127)",
     "interleave": "(6, 7) int16, (3,) int16 cannot be interleaved along axis 0: one shape and type, and an axis of it",

@@ -20,6 +20,7 @@ from hw.vector_lanes.datapath_control import CONTROL, decode
 from hw.vector_lanes.isa import MODE, Op
 from hw.vector_lanes.lane import Lane
 from hw.vector_lanes.multiplier import PARTIAL_BITS
+from hw.vector_lanes.spec import VectorSpec
 
 FRACTION_BITS = (4, 15, 16)
 STAGES = ("select", "multiply", "choose", "result", "sum")
@@ -103,7 +104,7 @@ class Proof(wiring.Component):
         mode: Any = Signal(MODE)
         m.d.comb += [mode.eq(self.mode), mode.in_size.eq(0), mode.out_size.eq(0), mode.accumulate.eq(0)]
         control: Any = Signal(CONTROL)
-        decode(m, control, mode, Value.cast(0), Value.cast(0))
+        decode(m, control, mode, Value.cast(0), Value.cast(0), VectorSpec())
         names = ("a", "b", "a_flags", "b_flags", "scalar", "index_row", "number")
         words = {name: [getattr(self, name)] for name in names} | {"mode": [mode.as_value()]}
         controls, active = [control.as_value()], [self.active]

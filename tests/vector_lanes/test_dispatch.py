@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator, SimulatorContext
 
@@ -28,12 +29,22 @@ def simulate(dut: Elaboratable, body: Callable[[SimulatorContext], Any], *, cloc
 
 def test_modes_are_legal_as_the_table_says() -> None:
     """A twenty-third of all mode words: every rule is broken, alone and with others, many times."""
-    dut = ModeDecoder()
+    check_modes(VectorSpec(), 23)
+
+
+@pytest.mark.parametrize(("float32", "bfloat16"), [(True, False), (False, True), (True, True)])
+def test_modes_on_floating_point_numbers_are_legal_as_the_table_says(float32: bool, bfloat16: bool) -> None:
+    check_modes(VectorSpec(float32=float32, bfloat16=bfloat16), 61)
+
+
+def check_modes(spec: VectorSpec, step: int) -> None:
+    """Every `step`-th mode word."""
+    dut = ModeDecoder(spec)
 
     async def body(ctx: SimulatorContext) -> None:
-        for word in range(0, 1 << MODE.size, 23):
+        for word in range(0, 1 << MODE.size, step):
             ctx.set(dut.mode.as_value(), word)
-            mode, broken = Mode.decode(word), check(word)
+            mode, broken = Mode.decode(word), check(word, spec.float32, spec.bfloat16)
             assert ctx.get(dut.legal) == (not broken), f"{mode}: {broken}"
             if not broken:
                 assert ctx.get(dut.size) == mode.exec_size

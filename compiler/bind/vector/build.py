@@ -21,10 +21,11 @@ from compiler.frontend.parallel_array.reference import OPERATIONS
 __all__ = ["COMMUTATIVE", "GraphBuilder"]
 
 COMMUTATIVE = frozenset({"add", "multiply", "multiply_high", "bitwise_and", "bitwise_or", "bitwise_xor", "minimum",
-                         "maximum", "abs_difference", "equal", "not_equal", "float_add", "float_multiply",
-                         "float_equal", "float_not_equal"})
+                         "maximum", "abs_difference", "equal", "not_equal", *(
+    prefix + name for prefix in ("float_", "bfloat_") for name in ("add", "multiply", "equal", "not_equal"))})
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal", "float_greater": "float_less",
-             "float_greater_equal": "float_less_equal"}
+             "float_greater_equal": "float_less_equal", "bfloat_greater": "bfloat_less",
+             "bfloat_greater_equal": "bfloat_less_equal"}
 
 
 def power_of_two(value: Value) -> int | None:

@@ -33,7 +33,7 @@ _ANCHOR = """/* Hides where a number comes from: neighbours are then found by an
    iterations of a loop, where they would be spilled. */
 #define ANCHOR(number) ({ uint32_t anchor = (number); __asm__("" : "+r"(anchor)); anchor; })"""
 
-_TYPES = {"bool": "uint8_t", "float32": "float",
+_TYPES = {"bool": "uint8_t", "float32": "float", "bfloat16": "uint16_t",
           **{f"{u}int{n}": f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32)}}
 
 

@@ -19,6 +19,7 @@ from compiler.bind.vector.c_names import c_names
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, VectorProgram, entries, sampled
 from compiler.bind.vector.options import Options
+from compiler.frontend.parallel_array.element_types import BFLOAT16
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
@@ -203,7 +204,8 @@ class VectorDesign(Design):
                    for name, node in self.arrays.outputs.items()}
         if not isinstance(self.program, Program):
             return outputs
-        return {name: data.view(np.uint8) if data.dtype == np.bool_ else data for name, data in outputs.items()}
+        return {name: data.view(np.uint8) if data.dtype == np.bool_ else data.astype(np.float32)
+                if data.dtype == BFLOAT16 else data for name, data in outputs.items()}
 
     def layout(self) -> tuple[dict[str, int], int]:
         """Addresses of the arrays in a memory of their own, and its size."""

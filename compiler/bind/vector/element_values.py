@@ -9,16 +9,21 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from compiler.frontend.parallel_array import element_types
 from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
 from compiler.ir.evaluate import constant_words
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, fold
 from compiler.ir.long_division import without_dividers
 from compiler.ir.program import Table
-from compiler.ir.types import BIT, FLOAT32, Float, Int, Type
+from compiler.ir.types import BFLOAT16, BIT, FLOAT32, Float, Int, Type
 from hw.errors import SluiceError
 
-__all__ = ["UnsupportedValue", "container", "cut", "plain_operation", "value_of"]
+__all__ = ["NUMBERS", "UnsupportedValue", "container", "cut", "plain_operation", "value_of"]
+
+
+NUMBERS = {FLOAT32: element_types.FLOAT32, BFLOAT16: element_types.BFLOAT16}
+"""Floating-point types that there are, and what their values lie in."""
 
 
 class UnsupportedValue(SluiceError):
@@ -46,7 +51,7 @@ def plain_operation(op: str) -> Callable[[Array, Array], Array]:
 
 def container(type: Int | Float) -> np.dtype:
     """The element type that holds the values of a type."""
-    return np.dtype(np.bool_) if type == BIT else type.dtype
+    return np.dtype(np.bool_) if type == BIT else NUMBERS[type] if isinstance(type, Float) else type.dtype
 
 
 def _no_memory(name: str) -> Array:
@@ -65,7 +70,7 @@ def value_of(value: Expr, read: Callable[[int], Array], index: Callable[[str], A
         kind = _element(node.type)
         match node:
             case Const(number, Float()):
-                return array_constant(constant_words(kind, (number,)).reshape(()))
+                return array_constant(constant_words(kind, (number,)).reshape(()).astype(container(kind)))
             case Const(number, _) if isinstance(kind, Int):
                 return array_constant(np.array(kind.wrap(number), container(kind)))
             case Read(number, _):
@@ -119,20 +124,20 @@ _MISSING = {
 
 
 def _element(type: Type) -> Int | Float:
-    return FLOAT32 if type == FLOAT32 else _integer(type)
+    return type if isinstance(type, Float) and type in NUMBERS else _integer(type)
 
 
 def _integer(type: Type) -> Int:
     if not isinstance(type, Int) or type.width > 32:
         raise UnsupportedValue(f"values of type {type} are unsupported; the vector target has integers of up to 32 "
-                               "bits and float32")
+                               "bits, float32 and bfloat16")
     return type
 
 
 def cut(value: Array, kind: Int | Float) -> Array:
     """`value` modulo 2**width, as a value of the type; of a floating-point type the nearest number."""
     if isinstance(kind, Float):
-        return value.astype(np.uint8).astype(np.float32) if value.dtype == np.bool_ else value.astype(np.float32)
+        return (value.astype(np.uint8) if value.dtype == np.bool_ else value).astype(container(kind))
     if kind == BIT:
         return value if value.dtype == np.bool_ else (value & 1) != 0
     found = value.astype(container(kind))

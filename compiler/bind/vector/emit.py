@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
-from compiler.bind.vector.float_words import FLOAT_CODES, SIGN, gives_floats, is_repeated, takes_floats
+from compiler.bind.vector.float_words import FLOAT_CODES, gives_floats, is_half, is_repeated, sign_of, takes_floats
 from compiler.bind.vector.graph import MULTIPLY_ADDS, Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
@@ -71,13 +71,14 @@ def _on_floats(operation: str, operands: Sequence[Value]) -> _Single:
     """The instruction for an operation on floating-point numbers."""
     x, y = operands[0], operands[-1]
     code, mirrored = FLOAT_CODES[operation]
-    if operation == "float_subtract" and isinstance(y, int):
-        x, y, mirrored = x, y ^ SIGN, Opcode.VADD
+    half = is_half(operation)
+    if code is Opcode.VSUB and isinstance(y, int):
+        x, y, mirrored = x, y ^ sign_of(half), Opcode.VADD
     if isinstance(y, int) or (is_repeated(x) and not is_repeated(y)):
         x, y, code = y, x, mirrored
-    signed = None if gives_floats(operation) else operation != "float_to_uint"
-    return _Single(code, x, y, float_in=takes_floats(operation), float_out=gives_floats(operation), signed=signed,
-                   repeated=len(operands) == 2 and is_repeated(y))
+    signed = None if gives_floats(operation) else not operation.endswith("to_uint")
+    return _Single(code, x, y, absolute=half, float_in=takes_floats(operation), float_out=gives_floats(operation),
+                   signed=signed, repeated=len(operands) == 2 and is_repeated(y))
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,8 @@ class TileCode:
             floats = takes_floats(node.operation)
             total, factor, vector = node.operands
             yield from self._bring(total, node, box)
-            single = _Single(Opcode.VMAC, factor, vector, float_in=floats, float_out=floats)
+            single = _Single(Opcode.VMAC, factor, vector, absolute=floats and is_half(node.operation), float_in=floats,
+                             float_out=floats)
             yield from self._instruction(node, box, single, form)
         elif node.operation == "where":
             condition, a, b = node.operands

@@ -16,7 +16,7 @@ import islpy as isl
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Read, fold, with_children
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import FLOAT32, Int
+from compiler.ir.types import Float, Int
 
 __all__ = ["MOST_TERMS", "FloatAccumulation", "float_accumulation", "in_order"]
 
@@ -36,10 +36,10 @@ class FloatAccumulation:
 
 
 def float_accumulation(program: Program, statement: Statement) -> FloatAccumulation | None:
-    """What a statement accumulates in float32; None if it is no such statement."""
+    """What a statement accumulates in floating-point numbers; None if it is no such statement."""
     value, write = statement.value, statement.write
     own = [i for i, r in enumerate(statement.reads) if r.array == write.array]
-    if program.array(write.array).type != FLOAT32 or len(own) != 1 or not isinstance(value, Apply):
+    if not isinstance(program.array(write.array).type, Float) or len(own) != 1 or not isinstance(value, Apply):
         return None
     if value.op not in ("add", "sub", "min", "max") or not statement.reads[own[0]].map.is_equal(write.map):
         return None
@@ -59,8 +59,9 @@ def in_order(program: Program, statement: Statement, reduced: Sequence[int]) -> 
     turns = domain.project_out_except([statement.iterators[k] for k in reduced], [isl.dim_type.set])
     count = turns.count_val().to_python()
     if count > MOST_TERMS:
-        raise VectorTargetError(f"{statement}: {count} terms of float32 are added up in order; the vector target adds "
-                                f"up to {MOST_TERMS}: add up parts in an array of their own, and then these")
+        raise VectorTargetError(f"{statement}: {count} terms of a floating-point sum are added up in order; the vector "
+                                f"target adds up to {MOST_TERMS}: add up parts in an array of their own, and then "
+                                "these")
     order, signs = _loop_order(program, statement, reduced)
     ranges = []
     for k, sign in zip(order, signs, strict=True):
@@ -113,5 +114,5 @@ def _loop_order(program: Program, statement: Statement, reduced: Sequence[int]) 
             turns = isl.Map(f"{{ {statement.name}[{inside}] -> [{turn}] }}")
             if before.is_subset(turns.lex_lt_map(turns)):
                 return order, signs
-    raise VectorTargetError(f"{statement}: the terms of its sum of float32 come in another order for some elements "
+    raise VectorTargetError(f"{statement}: the terms of its floating-point sum come in another order for some elements "
                             "than for others; give the loops that add up bounds of their own")

@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.bind.vector.affine_pieces import clamped, divided, parts_of
 from compiler.bind.vector.array_state import Contents, Written
-from compiler.bind.vector.element_values import UnsupportedValue, container, cut, plain_operation, value_of
+from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order
 from compiler.bind.vector.iteration_masks import IterationMask
@@ -33,9 +33,9 @@ from compiler.frontend.parallel_array.location import ArrayError, written_at
 from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.frontend.parallel_array.program import program as array_program
 from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
-from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, is_floating, postorder
+from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, children, is_floating, postorder
 from compiler.ir.program import Access, Program, Statement
-from compiler.ir.types import FLOAT32, Float, Int, Type
+from compiler.ir.types import BFLOAT16, Float, Int, Type
 
 __all__ = ["from_program"]
 
@@ -49,19 +49,25 @@ Rows = list[tuple[tuple[int, ...], int, int]]
 """Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
 
 
-def from_program(program: Program, floats: bool = True) -> ArrayProgram:
-    """`program` as parallel arrays with the same inputs and outputs, for lanes that compute with `floats`. Raises
+def from_program(program: Program, float32: bool = True, bfloat16: bool = True) -> ArrayProgram:
+    """`program` as parallel arrays with the same inputs and outputs, for lanes that compute with such numbers. Raises
     `VectorTargetError` naming the statement that cannot be translated, and why."""
-    if not floats:
-        _check_integers(program)
+    for statement in program.statements:
+        _check_lanes(statement, float32, bfloat16)
     return _Translation(program).run()
 
 
-def _check_integers(program: Program) -> None:
-    for statement in program.statements:
-        if any(isinstance(node, Apply | Cast) and is_floating(node) for node in postorder(statement.value)):
-            raise VectorTargetError(f"{statement.label()} computes with floating-point numbers, which lanes do if they "
-                                    "are asked for: give the option float32 (float32=True, --option float32=true)")
+def _check_lanes(statement: Statement, float32: bool, bfloat16: bool) -> None:
+    """Raise `VectorTargetError` if the statement computes with numbers that the lanes do not have."""
+    for node in postorder(statement.value):
+        if not isinstance(node, Apply | Cast) or not is_floating(node):
+            continue
+        kinds = {part.type for part in (node, *children(node))}
+        option = "bfloat16" if BFLOAT16 in kinds else "float32"
+        if bfloat16 if option == "bfloat16" else float32:
+            continue
+        raise VectorTargetError(f"{statement.label()} computes with floating-point numbers, which lanes do if they "
+                                f"are asked for: give the option {option} ({option}=True, --option {option}=true)")
 
 
 class _Translation:
@@ -209,9 +215,10 @@ def _parts_of(index: Array, one: bool) -> Iterator[slice | tuple[()]]:
 
 
 def _element(type: Type, what: str) -> Int | Float:
-    if type != FLOAT32 and (not isinstance(type, Int) or type.width > 32):
+    if type not in NUMBERS and (not isinstance(type, Int) or type.width > 32):
         raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits "
-                                "and float8.23, that is float in C; the targets dataflow and fpga have other floats")
+                                "and float8.23 and float8.7, that is float and __bf16 in C; the targets dataflow and "
+                                "fpga have other floats")
     assert isinstance(type, Int | Float)
     return type
 

@@ -20,7 +20,7 @@ from compiler.frontend.parallel_array.location import Location
 __all__ = ["MULTIPLY_ADDS", "Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Scatter", "Stretch", "Take", "Value",
            "nodes_of", "seen_from", "tables_of"]
 
-MULTIPLY_ADDS = ("multiply_add", "float_multiply_add")
+MULTIPLY_ADDS = ("multiply_add", "float_multiply_add", "bfloat_multiply_add")
 """Operations that add a product to operand 0, which lies where the result goes."""
 
 

@@ -40,18 +40,19 @@ class CombinePass(Rewriter):
             return self._convert(node)
         if isinstance(node, Op) and node.operation in ("add", "subtract"):
             return self._sum(node, node.operands, node.dtype)
-        if isinstance(node, Op) and node.operation == "float_add":
+        if isinstance(node, Op) and node.operation in ("float_add", "bfloat_add"):
             return self._float_sum(node)
         return self.same(node)
 
     def _float_sum(self, node: Op) -> Value:
         """A sum with a product as multiply-add, which rounds twice as well."""
         for total, product in (node.operands, node.operands[::-1]):
-            found = self._number_and_vector(product, node.rank, "float_multiply")
+            prefix = node.operation.removesuffix("add")
+            found = self._number_and_vector(product, node.rank, f"{prefix}multiply")
             if found is not None and self._consumable(total, node.rank):
                 moved = (self.seen(total, node.rank), found[0], self.seen(found[1], node.rank))
                 if all(isinstance(x, Access) for x in (moved[0], moved[2])):
-                    return self.builder.operation("float_multiply_add", moved, node.dtype, node.location, node.rank)
+                    return self.builder.operation(f"{prefix}multiply_add", moved, node.dtype, node.location, node.rank)
         return self.same(node)
 
     def _convert(self, node: Op) -> Value:
@@ -168,7 +169,8 @@ class CopyPass(Rewriter):
             operands = [o if i == kept else self._contiguous(o, node) for i, o in enumerate(operands)]
             if node.operation in ("left_shift", "right_shift") and isinstance(operands[0], int):
                 operands[0] = self.builder.copy(operands[0], node.dtype, node.location, node.rank)
-            if node.operation in ORDERED and isinstance(operands[1], int) and not is_signless(operands[1]):
+            number = operands[1] if node.operation in ORDERED else None
+            if isinstance(number, int) and not is_signless(node.operation, number):
                 operands[1] = self.builder.copy(operands[1], node.dtype, node.location, node.rank)
             return self.builder.operation(node.operation, operands, node.dtype, node.location, node.rank)
         if isinstance(node, Reduce):

@@ -15,7 +15,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.float_words import gives_floats, takes_floats
+from compiler.bind.vector.float_words import gives_floats, operand_bytes, result_bytes, takes_floats
 from compiler.bind.vector.graph import (
     MULTIPLY_ADDS,
     Extend,
@@ -126,7 +126,9 @@ class _Assignment:
             return self.results[node]
         if isinstance(node, Take | Scatter) or node in self.fixed:
             return node.dtype.itemsize
-        if isinstance(node, Op) and (node.operation == "multiply_high" or gives_floats(node.operation)):
+        if isinstance(node, Op) and gives_floats(node.operation):
+            return result_bytes(node.operation)
+        if isinstance(node, Op) and node.operation == "multiply_high":
             return 4
         return min(range_bytes((node.low, node.high)), max(demand, 1))
 
@@ -145,7 +147,8 @@ class _Assignment:
         modular = _MODULAR.get(node.operation, ())
         for i, operand in enumerate(node.operands):
             if isinstance(operand, Access):
-                full = 4 if takes_floats(node.operation) else range_bytes((operand.node.low, operand.node.high))
+                full = (operand_bytes(node.operation) if takes_floats(node.operation)
+                        else range_bytes((operand.node.low, operand.node.high)))
                 yield operand.node, own if i in modular else full
 
     # Growing.
@@ -197,7 +200,9 @@ class _Assignment:
         if not shared:
             self.forms[key] = Form(out, node.low < 0)
             return self._settle_rest(node, out)
-        if (node.operation == "multiply_high" and out < 4) or takes_floats(node.operation):
+        if takes_floats(node.operation):
+            least = max(least, operand_bytes(node.operation))
+        elif node.operation == "multiply_high" and out < 4:
             least = 4
         for size in (s for s in SIZES if s >= least):
             for signed in (False, True):
@@ -258,6 +263,8 @@ class _Assignment:
         if isinstance(node, Extend | Stretch) or node in self.results or node in self.extended or self._is_fixed(node):
             return False
         if isinstance(node, Op):
+            if gives_floats(node.operation):
+                return False
             return not wraps(node) and (node.operation != "copy" or self.uses[node] == 1)
         return size <= node.dtype.itemsize
 

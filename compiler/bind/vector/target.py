@@ -72,7 +72,7 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     state = passes.run(State(replace(program, shared=())))
     short, coalesced = state.program, CoalesceTileLoops.name in state.notes
     wide = apply_script(short, recurrence_order(short, cycles=None, parts=""))
-    design = compile_arrays(from_program(with_gathers(wide), options.float32), options)
+    design = compile_arrays(from_program(with_gathers(wide), options.float32, options.bfloat16), options)
     design = validate_design(replace(design, program=program, coalesced=coalesced))
     return replace(design, seconds=time.perf_counter() - start)
 

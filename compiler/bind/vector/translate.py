@@ -14,7 +14,7 @@ from compiler.bind.vector.graph import Leaf, Node, Part, Scatter, Value
 from compiler.bind.vector.ir import MemoryArray
 from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
-from compiler.frontend.parallel_array.element_types import FLOAT32, bounds
+from compiler.frontend.parallel_array.element_types import FLOATS, bounds
 from compiler.frontend.parallel_array.expression import (
     Apply,
     Assembly,
@@ -111,7 +111,7 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
         case Apply():
             operands = [_spread(s, e, rank) for s, e in zip(sources, expression.operands, strict=True)]
             kinds = [e.dtype for e in expression.operands]
-            if FLOAT32 in (*kinds, expression.dtype):
+            if any(kind in FLOATS for kind in (*kinds, expression.dtype)):
                 return float_value(expression, operands, kinds, builder)
             return builder.operation(expression.operation, operands, expression.dtype, expression.location, rank)
         case View():
@@ -128,7 +128,7 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
         case Reduce():
             source = sources[0]
             extents = expression.source.shape[rank:]
-            if expression.dtype == FLOAT32:
+            if expression.dtype in FLOATS:
                 return float_reduction(expression, source, extents, builder)
             if isinstance(source, int):
                 source = builder.copy(source, expression.source.dtype, expression.location, rank + len(extents))
@@ -170,10 +170,10 @@ def _scattered(scatter: ScatterExpression, sources: list[Value], builder: GraphB
     length = kept + (range_of(index)[1] >= kept)
     if isinstance(index, int):
         index = builder.copy(index, word, scatter.location, rank)
-    if scatter.adds and scatter.dtype == FLOAT32:
-        raise VectorTargetError(f"{scatter.location}: unsupported operation: sums of float32 at places that depend on "
-                                "data; the vector processor scatters sums of integers, the targets dataflow and fpga "
-                                "those of floating-point numbers")
+    if scatter.adds and scatter.dtype in FLOATS:
+        raise VectorTargetError(f"{scatter.location}: unsupported operation: sums of {scatter.dtype} at places that "
+                                "depend on data; the vector processor scatters sums of integers, the targets dataflow "
+                                "and fpga those of floating-point numbers")
     node = Scatter(0, 1, stored(scatter.dtype), 0, 0, scatter.location, base, index, value, extents, length, kept,
                    scatter.adds)
     return builder.scattering(node, base, index, value)

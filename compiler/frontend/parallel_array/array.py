@@ -14,6 +14,7 @@ import numpy as np
 from compiler.frontend.parallel_array.element_types import (
     BOOL,
     FLOAT32,
+    FLOATS,
     bounds,
     common_type,
     element_type,
@@ -47,7 +48,7 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 
 class Array:
-    """A lazily evaluated array of integers or float32: an expression with operators.
+    """A lazily evaluated array of integers, float32 or bfloat16: an expression with operators.
 
     All operators and methods give new arrays and raise `ArrayError` naming the source line. Arithmetic wraps at the
     element type as in numpy; the rules for mixed types are those of `element_types`.
@@ -207,7 +208,7 @@ class Array:
         return apply("bitwise_xor", self, -1 if self.dtype.kind == "i" else bounds(self.dtype)[1])
 
     def __neg__(self) -> Array:
-        return apply("negative", self) if self.dtype == FLOAT32 else apply("subtract", 0, self)
+        return apply("negative", self) if self.dtype in FLOATS else apply("subtract", 0, self)
 
     def __pos__(self) -> Array:
         return self
@@ -256,7 +257,7 @@ class Array:
             return self
         if wanted == BOOL:
             return self != 0
-        if self.dtype == FLOAT32 and wanted.itemsize < 4:
+        if self.dtype in FLOATS and wanted not in FLOATS and wanted.itemsize < 4:
             return self.astype(np.int32).astype(wanted)
         return Array(Apply(self.shape, wanted, location, "convert", (self.expression,), wanted))
 
@@ -403,8 +404,8 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
     expressions = [as_array(operand, location).expression for operand in operands]
     valued = expressions[1:] if select else expressions
     kind = _compute_type(operation, valued, location)
-    if kind == FLOAT32 and operation not in (*FLOAT_OPERATIONS, "where"):
-        raise location.error(f"unsupported operation: there is no {operation} of float32")
+    if kind in FLOATS and operation not in (*FLOAT_OPERATIONS, "where"):
+        raise location.error(f"unsupported operation: there is no {operation} of {kind}")
     if operation in _COMPARISONS:
         operation, valued = _in_range(operation, valued, kind)
     valued = [_typed(e, kind, location) for e in valued]
@@ -419,7 +420,7 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
 def _compute_type(operation: str, operands: list[Expression], location: Location) -> np.dtype:
     strong = tuple(e.dtype for e in operands if not (isinstance(e, Literal) and e.weak))
     fractions = [e for e in operands if isinstance(e, Literal) and e.weak and e.dtype == FLOAT32]
-    if fractions and all(kind != FLOAT32 for kind in strong):
+    if fractions and all(kind not in FLOATS for kind in strong):
         if strong:
             fit_scalar(float(fractions[0].value), strong[0], location)
         return FLOAT32
@@ -445,7 +446,7 @@ def _typed(expression: Expression, kind: np.dtype, location: Location) -> Expres
 
 def _in_range(operation: str, operands: list[Expression], kind: np.dtype) -> tuple[str, list[Expression]]:
     """A comparison with a number that the type does not hold, as one with the least number, of the same answer."""
-    if kind == FLOAT32:
+    if kind in FLOATS:
         return operation, operands
     low, high = bounds(kind)
     for place, operand in enumerate(operands):

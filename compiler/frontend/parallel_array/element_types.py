@@ -1,10 +1,10 @@
-"""Element types: the integers of 8, 16 and 32 bits, bool and float32; and how they combine.
+"""Element types: the integers of 8, 16 and 32 bits, bool, float32 and bfloat16; and how they combine.
 
 Types combine as in numpy (NEP 50: a Python integer takes the type of the array), with these differences, because the
 machine has no 64-bit integers:
 - types whose common numpy type is int64 (uint32 with a signed type) do not combine: say which with `astype`;
 - a sum of a narrow type is int32 (signed) or uint32 (unsigned, bool), where numpy's would be int64 or uint64;
-- sums of float32 are float32, added from the first element to the last with one rounding each;
+- sums of float32 and bfloat16 have that type, added from the first element to the last with one rounding each;
 - bool, the type of comparisons, counts as uint8 0 or 1 in arithmetic.
 """
 
@@ -12,15 +12,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["BOOL", "FLOAT32", "TYPES", "bounds", "common_type", "element_type", "fit_scalar", "sum_type"]
+__all__ = ["BFLOAT16", "BOOL", "FLOAT32", "FLOATS", "TYPES", "bounds", "common_type", "element_type", "fit_scalar",
+           "sum_type"]
 
 BOOL = np.dtype(np.bool_)
 FLOAT32 = np.dtype(np.float32)
-TYPES = (BOOL, *(np.dtype(name) for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32")), FLOAT32)
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+FLOATS = (FLOAT32, BFLOAT16)
+TYPES = (BOOL, *(np.dtype(name) for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32")), *FLOATS)
 
 
 def element_type(dtype: Any, location: Location) -> np.dtype:
@@ -36,7 +40,10 @@ def element_type(dtype: Any, location: Location) -> np.dtype:
 
 def common_type(types: tuple[np.dtype, ...], location: Location) -> np.dtype:
     """The type to which operands of these types are converted. Raises `ArrayError` if there is none of 32 bits."""
-    found = np.result_type(*types)
+    try:
+        found = np.result_type(*types)
+    except np.exceptions.DTypePromotionError:
+        found = None
     if found not in TYPES:
         names = " and ".join(map(str, types))
         raise location.error(f"{names} have no common type of 32 bits: convert one with astype")
@@ -45,20 +52,20 @@ def common_type(types: tuple[np.dtype, ...], location: Location) -> np.dtype:
 
 def sum_type(dtype: np.dtype) -> np.dtype:
     """The type of a sum of elements of `dtype`."""
-    return dtype if dtype == FLOAT32 else np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
+    return dtype if dtype in FLOATS else np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
 
 
 def bounds(dtype: np.dtype) -> tuple[int, int]:
-    """Least and greatest number of a type; of float32 those of its patterns as int32."""
+    """Least and greatest number of a type; of float32 and bfloat16 those of its patterns as int32 and int16."""
     if dtype == BOOL:
         return 0, 1
-    info = np.iinfo(np.int32 if dtype == FLOAT32 else dtype)
+    info = np.iinfo(f"i{dtype.itemsize}" if dtype in FLOATS else dtype)
     return int(info.min), int(info.max)
 
 
 def fit_scalar(value: float, dtype: np.dtype, location: Location) -> float:
-    """`value` if the type holds it, rounded for float32. Raises `ArrayError`, as numpy raises OverflowError."""
-    if dtype == FLOAT32:
+    """`value` if the type holds it, rounded for fractions. Raises `ArrayError`, as numpy raises OverflowError."""
+    if dtype in FLOATS:
         return value
     if not isinstance(value, int):
         raise location.error(f"the number {value} and {dtype} have no common type of 32 bits: convert with astype")

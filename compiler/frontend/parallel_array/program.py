@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike
-from compiler.frontend.parallel_array.element_types import FLOAT32
+from compiler.frontend.parallel_array.element_types import FLOATS
 from compiler.frontend.parallel_array.expression import Expression, Input, postorder
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
 from compiler.frontend.parallel_array.reference import evaluate_reference
@@ -56,8 +56,8 @@ class ArrayProgram:
 
 
 def _random(node: Input, generator: np.random.Generator) -> np.ndarray:
-    if node.dtype == FLOAT32:
-        return np.ldexp(generator.standard_normal(node.shape), generator.integers(-8, 8, node.shape)).astype(FLOAT32)
+    if node.dtype in FLOATS:
+        return np.ldexp(generator.standard_normal(node.shape), generator.integers(-8, 8, node.shape)).astype(node.dtype)
     return generator.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
 
 
@@ -67,12 +67,14 @@ def _checked(node: Input, data: Any) -> np.ndarray:
     values = np.asarray(data)
     if values.shape != node.shape:
         raise node.location.error(f"input {node.name} has shape {values.shape}, the program needs {node.shape}")
-    if node.dtype == FLOAT32 and values.dtype in (FLOAT32, np.float64, np.float16):
-        typed = values.astype(FLOAT32)
-        if not ((typed == values) | (values != values)).all():
-            raise node.location.error(f"input {node.name} holds numbers that float32 does not")
+    if node.dtype in FLOATS and values.dtype in (*FLOATS, np.float64, np.float16):
+        with np.errstate(invalid="ignore"):
+            typed = values.astype(node.dtype)
+            kept = (typed.astype(np.float64) == values.astype(np.float64)) | (values != values)
+        if not kept.all():
+            raise node.location.error(f"input {node.name} holds numbers that {node.dtype} does not")
         return typed
-    if node.dtype == FLOAT32 or values.dtype.kind not in "iub":
+    if node.dtype in FLOATS or values.dtype.kind not in "iub":
         raise node.location.error(f"input {node.name} holds {values.dtype}, the program needs {node.dtype}")
     low, high = int(values.min()), int(values.max())
     if low < node.low or high > node.high:

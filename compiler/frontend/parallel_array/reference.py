@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from compiler.frontend.parallel_array.element_types import BOOL, FLOAT32
+from compiler.frontend.parallel_array.element_types import BFLOAT16, BOOL, FLOAT32, FLOATS
 from compiler.frontend.parallel_array.expression import (
     Apply,
     Assembly,
@@ -20,7 +20,8 @@ from compiler.frontend.parallel_array.expression import (
     View,
     postorder,
 )
-from compiler.ir.floating import apply_float, from_integers, to_integers
+from compiler.ir.floating import apply_float, from_integers, rounded, to_integers
+from compiler.ir.types import BFLOAT16 as HALF
 from compiler.ir.types import FLOAT32 as SINGLE
 from compiler.ir.types import Int
 
@@ -78,7 +79,7 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
         case Scatter():
             return _scattered(node, *sources)
         case Reduce():
-            if node.dtype == FLOAT32:
+            if node.dtype in FLOATS:
                 return _sum_floats(sources[0], node.count)
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):
@@ -117,32 +118,50 @@ FLOAT_OPERATIONS = {
     "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
     "greater_equal": "ge",
 }
-"""Operations on float32 but ``where``, and their names in `compiler.ir`. Of a number and what is none, `minimum` and
-`maximum` are the number, of equal operands the second; all rounding is to the nearest number, ties to even."""
+"""Operations on float32 and bfloat16 but ``where``, and their names in `compiler.ir`. Of a number and what is none,
+`minimum` and `maximum` are the number, of equal operands the second; all rounding is to the nearest number, ties to
+even."""
 
 
 def _apply_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
-    """An operation on float32, or a conversion from it or to it."""
+    """An operation on float32 or bfloat16, or a conversion from them or to them."""
+    with np.errstate(invalid="ignore"):
+        return _applied_to_floats(node, sources)
+
+
+def _applied_to_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
     (source, *_) = sources
     if node.operation != "convert":
-        numbers = [s if s.dtype == FLOAT32 else from_integers(SINGLE, s) for s in sources]
-        return apply_float(FLOAT_OPERATIONS[node.operation], SINGLE, numbers).astype(node.dtype)
-    if source.dtype == FLOAT32:
-        return to_integers(Int(8 * node.dtype.itemsize, node.dtype.kind == "i"), source).astype(node.dtype)
-    return from_integers(SINGLE, source.astype(np.int64)).astype(FLOAT32)
+        assert node.compute is not None
+        form = _FORMS[node.compute]
+        numbers = [_singles(s) if s.dtype in FLOATS else from_integers(form, s) for s in sources]
+        return apply_float(FLOAT_OPERATIONS[node.operation], form, numbers).astype(node.dtype)
+    if source.dtype in FLOATS and node.dtype in FLOATS:
+        return rounded(_FORMS[node.dtype], source.astype(np.float64)).astype(node.dtype)
+    if source.dtype in FLOATS:
+        return to_integers(Int(8 * node.dtype.itemsize, node.dtype.kind == "i"), _singles(source)).astype(node.dtype)
+    return from_integers(_FORMS[node.dtype], source.astype(np.int64)).astype(node.dtype)
+
+
+_FORMS = {FLOAT32: SINGLE, BFLOAT16: HALF}
+"""Formats of `compiler.ir`, whose numbers come and go in float32."""
+
+
+def _singles(numbers: np.ndarray) -> np.ndarray:
+    return numbers.astype(FLOAT32)
 
 
 def _sum_floats(source: np.ndarray, count: int) -> np.ndarray:
     """From the first element to the last."""
-    terms = source.reshape(*source.shape[: source.ndim - count], -1)
+    terms = _singles(source.reshape(*source.shape[: source.ndim - count], -1))
     total = terms[..., 0]
     for k in range(1, terms.shape[-1]):
-        total = apply_float("add", SINGLE, [total, terms[..., k]])
-    return total
+        total = apply_float("add", _FORMS[source.dtype], [total, terms[..., k]])
+    return total.astype(source.dtype)
 
 
 def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
-    if node.operation != "where" and (node.compute == FLOAT32 or any(s.dtype == FLOAT32 for s in sources)):
+    if node.operation != "where" and (node.compute in FLOATS or any(s.dtype in FLOATS for s in sources)):
         return _apply_floats(node, sources)
     kind = np.dtype(np.uint8) if node.compute == BOOL else node.compute
     if node.operation == "where":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.frontend.parallel_array.element_types import FLOAT32, fit_scalar
+from compiler.frontend.parallel_array.element_types import FLOATS, fit_scalar
 from compiler.frontend.parallel_array.expression import WRAP, Boundary, Expression, Matrix, View
 from compiler.frontend.parallel_array.location import Location
 
@@ -44,8 +44,8 @@ def _view(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Se
             raise location.error(f"index {outside} is outside dimension {axis} of shape {source.shape}")
         if boundary is not None and boundary.kind == "default":
             fit_scalar(boundary.value, source.dtype, location)
-            if source.dtype == FLOAT32 and boundary.value:
-                raise location.error(f"unsupported operation: outside an array of float32 there is 0, not "
+            if source.dtype in FLOATS and boundary.value:
+                raise location.error(f"unsupported operation: outside an array of {source.dtype} there is 0, not "
                                      f"{boundary.value}; where() puts other numbers there")
         kept.append(None if inside else boundary)
     return View(shape, source.dtype, location, source, matrix, tuple(offset), tuple(kept))
