@@ -44,7 +44,7 @@ def common_type(types: tuple[np.dtype, ...], location: Location) -> np.dtype:
         found = np.result_type(*types)
     except np.exceptions.DTypePromotionError:
         found = None
-    if found not in TYPES:
+    if found is None or found not in TYPES:
         names = " and ".join(map(str, types))
         raise location.error(f"{names} have no common type of 32 bits: convert one with astype")
     return found
