@@ -113,7 +113,7 @@ def _is_close(placed: Placed) -> bool:
 
 
 def _cycles(placed: Placed) -> int:
-    return sum(group.design.predicted_start_to_done for group in placed.groups)
+    return sum(group.design.expected_start_to_done for group in placed.groups)
 
 
 def _host_iterations(placed: Placed) -> int:

@@ -62,7 +62,7 @@ def choose_copies(program: ScheduledProgram, compile_with: Callable[[ScheduledPr
 
 
 def _cycles(found: _Timed) -> int:
-    return found[0].predicted_start_to_done
+    return found[0].expected_start_to_done
 
 
 def _sets(copies: Sequence[Copies]) -> list[tuple[str, ...]]:

@@ -94,6 +94,16 @@ class Design(ABC):
         """Unstalled cycles of a run at least: fewer than `predicted_cycles` where data can end a loop early."""
         return self.predicted_cycles
 
+    @property
+    def least_start_to_done(self) -> int:
+        """`predicted_start_to_done` of a run of `least_cycles`: nothing moves while a loop goes on that can end."""
+        return self.predicted_start_to_done - (self.predicted_cycles - self.least_cycles)
+
+    @property
+    def expected_start_to_done(self) -> int:
+        """By what designs of a program are compared: the mean of the least and the most, `predicted_start_to_done`."""
+        return (self.least_start_to_done + self.predicted_start_to_done) // 2
+
     def cycles_for(self, inputs: Mapping[str, np.ndarray]) -> int:
         """Unstalled cycles of a run on `inputs`."""
         return self.predicted_cycles
@@ -244,8 +254,9 @@ def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, s
     waited = run.wall_cycles if run else design.predicted_start_to_done
     return [
         *rows,
-        (f"start to done predicted ({kind})", str(design.predicted_start_to_done)),
-        (f"unstalled cycles predicted{'' if design.predicts_exactly else ' (model)'}", _cycles_text(design)),
+        (f"start to done predicted ({kind})", between(design.least_start_to_done, design.predicted_start_to_done)),
+        (f"unstalled cycles predicted{'' if design.predicts_exactly else ' (model)'}",
+         between(design.least_cycles, design.predicted_cycles)),
         ("main memory", str(design.main_memory)),
         ("lower bound", str(design.lower_bound)), ("terms of the bound", str(design.bounds)),
         ("ratio to the bound", f"{waited / design.lower_bound:.4f}{'' if run else ' (predicted)'}"),
@@ -253,10 +264,9 @@ def prediction_rows(design: Design, run: Run | None = None) -> list[tuple[str, s
     ]
 
 
-def _cycles_text(design: Design) -> str:
-    """The cycles of all runs."""
-    most = str(design.predicted_cycles)
-    return most if design.least_cycles == design.predicted_cycles else f"between {design.least_cycles} and {most}"
+def between(least: int, most: int) -> str:
+    """The cycles of all runs in words."""
+    return str(most) if least == most else f"between {least} and {most}"
 
 
 def check_inputs(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

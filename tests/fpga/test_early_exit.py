@@ -15,8 +15,10 @@ from pipeline_emulator import count_cycles, run_design
 from random_exits import exit_data, exit_function
 
 import compiler
+from compiler.attempts import record_attempts
+from compiler.bind.fpga.design import FpgaDesign
 from compiler.bind.fpga.errors import FpgaError
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.interpret import interpret, statement_values
 from compiler.ir.program import Program
 
@@ -56,6 +58,9 @@ def test_a_design_says_between_what_its_cycles_are(halving) -> None:
     assert rows["unstalled cycles predicted"] == f"between {halving.least_cycles} and {halving.predicted_cycles}"
     wanted = r"the loop of statement '\w+' \(f.c:6\), \d+ cycles after its value is zero"
     assert re.fullmatch(wanted, str(rows["early exit"]))
+    at_once = halving.start_to_done_for({"x": np.array([0], np.int32)})
+    assert at_once == halving.least_start_to_done
+    assert rows["start to done predicted (model)"] == f"between {at_once} and {halving.predicted_start_to_done}"
 
 
 def test_an_option_asks_for_all_iterations() -> None:
@@ -63,6 +68,32 @@ def test_an_option_asks_for_all_iterations() -> None:
     assert design.least_cycles == design.predicted_cycles and "early exit" not in design.choices
     with pytest.raises(FpgaError, match="option exits is 'late', must be one of early, maximum"):
         compiler.compile(HALVING, target="fpga", exits="late")
+
+
+PATTERN, FAILURE = np.resize([1, 2, 1, 3], 16).astype(np.int8), np.r_[0, 0, 1, 0, 1:13].astype(np.int32)
+
+
+def test_a_first_value_counts_in_the_first_iteration_alone() -> None:
+    """What starts the loop is anything in its other iterations, which nothing takes: no reason to make all of them."""
+    design = compiler.compile(load_c("apps/irregular/kmp.c", N=8, P=16), target="fpga")
+    assert isinstance(design, FpgaDesign) and design.schedule.pace.idle
+    assert re.search("8 times$", design.choices["early exit"])
+    for text in ([1, 2, 1, 3, 1, 1, 2, 2], [1, 2, 1, 3, 1, 2, 1, 2], [2] * 8):
+        given = {"pattern": PATTERN, "failure": FAILURE, "text": np.array(text, np.int8)}
+        assert run_design(design, given)["matches"] == interpret(design.program, given)["matches"]
+        assert count_cycles(design, given) == design.cycles_for(given)
+
+
+def test_of_designs_the_one_with_the_smallest_mean_is_taken() -> None:
+    """Here it is not that of the fewest cycles at most; the record says between what the cycles of each are."""
+    points = load_c("apps/irregular/mandelbrot.c", H=2, W=4, MOST=12)
+    with record_attempts() as record:
+        design = compiler.compile(points, target="fpga", loops="asked")
+    found = [re.fullmatch(r"(?:between (\d+) and )?(\d+) cycles", one.outcome) for one in record]
+    spans = [(int(one[1] or one[2]), int(one[2])) for one in found if one]
+    assert min(spans, key=sum) == (design.least_start_to_done, design.predicted_start_to_done)
+    assert design.predicted_start_to_done > min(most for _, most in spans)
+    assert design.expected_start_to_done == sum(min(spans, key=sum)) // 2
 
 
 def test_a_search_takes_its_steps() -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from compiler.bind.fpga.quiet_values import DEEPEST, Loop
+from compiler.bind.fpga.uses import Uses
 from compiler.bind.terms import Term, Terms, simplified
 from hw.pipeline.spec import (
     BUFFER_LATENCY,
@@ -33,13 +34,14 @@ __all__ = ["AfterLoop", "all_walks"]
 
 class AfterLoop:
     """The values of `spec` behind cycle `target`, in which `loop` counts as ended, or `shift` cycles later in a later
-    iteration of the loops around it. `quiet` says what a cell is in a cycle up to `target`, None if it may be something
-    else."""
+    iteration of the loops around it. Cell `flag` says whether it goes on. `quiet` says what a cell is in a cycle up to
+    `target`, None if it may be something else."""
 
-    def __init__(self, spec: PipelineSpec, loop: Loop, target: int, shift: int, terms: Terms,
+    def __init__(self, spec: PipelineSpec, loop: Loop, flag: int, target: int, shift: int, terms: Terms,
                  quiet: Callable[[int, int], Term | None]):
         self.spec, self.loop, self._shift, self._terms = spec, loop, shift, terms
         self.target, self._quiet = target + shift, lambda cell, cycle: quiet(cell, cycle - shift)
+        self._uses = Uses(spec, flag)
         self._known: dict[tuple[int, int], Term | None] = {}
         self._depth = 0
 
@@ -47,7 +49,7 @@ class AfterLoop:
         """A cell that keeps, stores or gives away what may be something else, and where that comes from; None if there
         is none."""
         for number, cell in enumerate(self.spec.cells):
-            for cycle in self._looks(cell):
+            for cycle in self._looks(number, cell):
                 tap = self._first_unknown(cell, cycle)
                 if tap is not None:
                     return number, tap.cell
@@ -72,14 +74,18 @@ class AfterLoop:
         nested = self.loop.nested(walk)
         return nested is not None and cycle <= nested.inside.last + self._shift
 
-    def _looks(self, cell: Cell) -> Iterator[int]:
+    def _is_kept(self, number: int, walk: Walk, cycle: int) -> bool:
+        """Whether a merge has to be looked at by itself: it is none of the loop, and something takes its value."""
+        return not self._is_inside(walk, cycle) and self._uses.are_there(number, cycle)
+
+    def _looks(self, number: int, cell: Cell) -> Iterator[int]:
         """The cycles behind the loop in which a cell does something with what the loop may have computed."""
         walk = _walk(cell)
         if walk is None:
             return
         event = walk.next_event(self.target + 1)
         while event is not None and event.time <= self._horizon:
-            if not isinstance(cell, MergeCell) or not self._is_inside(walk, event.time):
+            if not isinstance(cell, MergeCell) or self._is_kept(number, walk, event.time):
                 yield event.time
             event = walk.next_event(event.time + 1)
 

@@ -19,7 +19,9 @@ import islpy as isl
 from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
 from compiler.bind.bounds import Bounds, full_beats
+from compiler.bind.design import between
 from compiler.bind.fpga.build import BuiltPipeline
+from compiler.bind.fpga.early_exit import EarlyExit, with_exit
 from compiler.bind.fpga.memory import stream_of
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.start_to_done import start_to_done
@@ -55,11 +57,28 @@ START_UP = 150
 
 @dataclass(frozen=True)
 class BuiltSystem:
-    """A pipeline in its system. `cycles`: predicted from start to done. `memory_bits` of lines and buffers."""
+    """A pipeline in its system. `early`: the loop that data can end early, or why there is none. `most`: cycles from
+    start to done with all iterations."""
 
     built: BuiltPipeline
     system: SystemSpec
-    cycles: int
+    early: EarlyExit | str
+    most: int
+
+    def __str__(self) -> str:
+        return f"{between(self.least, self.most)} cycles"
+
+    @property
+    def least(self) -> int:
+        """Cycles from start to done if the loop ends as early as it can."""
+        return self.most - (self.system.pipeline.cycles - self.system.pipeline.least_cycles)
+
+    @property
+    def cycles(self) -> int:
+        """By what systems are compared: the mean of the least and the most, in which the trips that data ask for are
+        taken to be spread evenly. Of two systems whose cycles grow with the trips it is that of the smaller largest
+        regret, too."""
+        return (self.least + self.most) // 2
 
     @property
     def memory_bits(self) -> int:
@@ -150,13 +169,14 @@ def choose(found: Mapping[_T, BuiltSystem], options: Options) -> _T:
                key=lambda key: alike[key].words)
 
 
-def in_system(built: BuiltPipeline, program: Program, options: Options) -> BuiltSystem:
-    """The pipeline with the streams of its arrays."""
+def in_system(built: BuiltPipeline, early: EarlyExit | str, program: Program, options: Options) -> BuiltSystem:
+    """The pipeline with the streams of its arrays; its loop ends early, if one can."""
     staged, spec = built.schedule.staged, built.spec
     place = {f.array: stream_of(staged, f, program.array(f.array)) for f in (*staged.inputs, *staged.outputs)}
     system = SystemSpec(spec, tuple(place[c.name] for c in spec.inputs), tuple(place[c.name] for c in spec.outputs),
                         options.bus_bits)
-    return BuiltSystem(built, system, start_to_done(system, options.main_memory(options.bus_bits)))
+    most = start_to_done(system, options.main_memory(options.bus_bits))
+    return BuiltSystem(built, with_exit(system, early), early, most)
 
 
 # Tiles in which two orders meet.

@@ -220,7 +220,7 @@ class _Proof:
             return [0]
         if len(starts) > _MOST_STARTS:
             raise _NotQuiet("it is in too many iterations of other loops")
-        kinds = AfterLoop(self.spec, self.loop, self.target, 0, self.values.terms, self._quiet).kinds(starts)
+        kinds = self._after(0).kinds(starts)
         if len(kinds) > _MOST_KINDS:
             raise _NotQuiet("too many different things follow it")
         return kinds
@@ -228,10 +228,13 @@ class _Proof:
     def _check_after(self, shift: int) -> None:
         """What comes behind the loop in the iteration of the loops around it that begins `shift` cycles after the
         first one."""
-        changed = AfterLoop(self.spec, self.loop, self.target, shift, self.values.terms, self._quiet).changed()
+        changed = self._after(shift).changed()
         if changed is not None:
             user, source = map(self._name, changed)
             raise _NotQuiet(f"{user} depends on what {source} computes in every iteration")
+
+    def _after(self, shift: int) -> AfterLoop:
+        return AfterLoop(self.spec, self.loop, self.flag.cell, self.target, shift, self.values.terms, self._quiet)
 
     def _quiet(self, cell: int, cycle: int) -> Term | None:
         """What a cell is in a cycle up to `target`, after the loop has ended."""

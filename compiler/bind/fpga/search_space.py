@@ -9,7 +9,7 @@ from typing import TypeAlias
 from compiler.analysis.dependences import flow, recurring_around
 from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import note_attempt
-from compiler.bind.fpga.build import build_pipeline
+from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
 from compiler.bind.fpga.candidates import (
     START_UP,
     BuiltSystem,
@@ -22,7 +22,7 @@ from compiler.bind.fpga.candidates import (
     unstalled_cycles,
 )
 from compiler.bind.fpga.design import FpgaDesign
-from compiler.bind.fpga.early_exit import find_exit, with_exit
+from compiler.bind.fpga.early_exit import EarlyExit, find_exit
 from compiler.bind.fpga.errors import FpgaError, ManySources, SlowRecurrence, UnevenWalk
 from compiler.bind.fpga.options import Options
 from compiler.bind.fpga.pipeline import Candidate, pipeline_of
@@ -64,6 +64,7 @@ class Stages:
     def __init__(self, program: Program, options: Options) -> None:
         self.program, self.options = program, options
         self._kept = KeptResults()
+        self._ends: dict[tuple[bool, int], bool] = {}
 
     @cached_property
     def coalesced(self) -> Program:
@@ -120,22 +121,36 @@ class Stages:
 
     def _in_system(self, choice: Candidate) -> BuiltSystem:
         built = build_pipeline(self.schedule(choice), self.options, choice.split)
-        return in_system(built, self.live(choice), self.options)
+        return in_system(built, self._exit(choice, built), self.live(choice), self.options)
+
+    def _exit(self, choice: Candidate, built: BuiltPipeline) -> EarlyExit | str:
+        """The loop that ends early. What could end one is in the program, so if its first pipeline has nothing of the
+        kind the others are not looked at."""
+        form = choice.coalesced, choice.lanes
+        if self.options.exits != "early" or not self._ends.get(form, True):
+            return ""
+        found = find_exit(built)
+        self._ends.setdefault(form, found != "")
+        return found
+
+    def least_cost(self, choice: Candidate, bound: int) -> int:
+        """What systems (`BuiltSystem.cycles`) of a candidate cost at least that take `bound` cycles with all
+        iterations."""
+        return bound // 2 if self._ends.get((choice.coalesced, choice.lanes), False) else bound
 
     def design(self, choice: Candidate) -> FpgaDesign:
         """The finished pipeline."""
         parts, chosen = self.parts(choice), self.system(choice)
         return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
-                          choice.coalesced, choice.lanes, "", self._stated(choice))
+                          choice.coalesced, choice.lanes, chosen.early, self._stated(choice))
 
     def proven(self, design: FpgaDesign) -> FpgaDesign:
-        """A design, proven from outside, with the loop that ends early. Raises `ValidationError` for a fault of the
-        compiler, and `FpgaError` for one that would take too long to prove."""
+        """A design, proven from outside. Raises `ValidationError` for a fault of the compiler, and `FpgaError` for one
+        that would take too long to prove."""
         check_parts(design.parts)
         note_attempt("validation")
         validate(design.parts.program, design.built, design.system)
-        early = find_exit(design.built) if self.options.exits == "early" else ""
-        return replace(design, system=with_exit(design.system, early), early=early)
+        return design
 
     def _stated(self, choice: Candidate) -> Program | None:
         """The program that states another order of sums, if the candidate has one."""
@@ -159,11 +174,11 @@ class PipelineSpace:
         if self.stages.coalesced is self.stages.program:
             return (yield from self._in_lanes(Candidate()))
         whole = yield from self._in_lanes(Candidate(coalesced=True))
-        if not isinstance(whole, Infeasible) and is_close(_cycles(whole), whole.bounds):
+        if not isinstance(whole, Infeasible) and is_close(whole.predicted_start_to_done, whole.bounds):
             return whole
         tiled = yield from self._in_lanes(Candidate())
         designs = [found for found in (whole, tiled) if not isinstance(found, Infeasible)]
-        return min(designs, key=_cycles) if designs else tiled
+        return min(designs, key=_expected) if designs else tiled
 
     def _in_lanes(self, choice: Candidate) -> _Designs:
         """With one element of a row at a time, or with more, where that is asked for or ends earlier."""
@@ -177,7 +192,7 @@ class PipelineSpace:
         while not isinstance(lanes, Infeasible) and lanes > 1:
             other = yield from self._in_order(replace(choice, lanes=lanes))
             if not isinstance(other, Infeasible):
-                return min(found, other, key=_cycles)
+                return min(found, other, key=_expected)
             lanes //= 2
         return found
 
@@ -192,8 +207,8 @@ class PipelineSpace:
             return asked if isinstance(ordered, Infeasible) else ordered
         best = asked
         for script in (self._order(choice, asked), self._right_looking(choice, asked), self._tiles(choice, asked)):
-            found = yield from self._changed(choice, script, _cycles(best))
-            best = best if isinstance(found, Infeasible) else min(best, found, key=_cycles)
+            found = yield from self._changed(choice, script, _expected(best))
+            best = best if isinstance(found, Infeasible) else min(best, found, key=_expected)
         return best
 
     def _order(self, choice: Candidate, asked: FpgaDesign) -> str:
@@ -236,9 +251,9 @@ class PipelineSpace:
                 return parts
             if failure is not None and _needs_boxes(parts.program):
                 break  # reads cannot be everywhere: why the first way fails is what counts
-            found = yield from self._in_pieces(trial, min(known, _cycles(best) if best else NEVER))
+            found = yield from self._in_pieces(trial, min(known, _expected(best) if best else NEVER))
             if not isinstance(found, Infeasible):
-                best = min(best or found, found, key=_cycles)
+                best = min(best or found, found, key=_expected)
             elif isinstance(found, Refused) or found.because(FpgaError):
                 failure = failure or found
             elif not found.because(TooLateError):
@@ -268,8 +283,8 @@ class PipelineSpace:
             return found if isinstance(other, Infeasible) else other
         if not found.built.diagonal:
             return found
-        other = yield from self._least_interval(replace(choice, selected=True), min(known, _cycles(found)))
-        return found if isinstance(other, Infeasible) else min(found, other, key=_cycles)
+        other = yield from self._least_interval(replace(choice, selected=True), min(known, _expected(found)))
+        return found if isinstance(other, Infeasible) else min(found, other, key=_expected)
 
     def _least_interval(self, choice: Candidate, known: int) -> _Designs:
         """At the smallest initiation interval that recurrences allow if outer loops idle, and at larger ones as long as
@@ -280,9 +295,9 @@ class PipelineSpace:
         for interval in _INTERVALS:
             while True:
                 trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
-                found = yield from self._idling(trial, min(known, _cycles(best) if best else NEVER))
+                found = yield from self._idling(trial, min(known, _expected(best) if best else NEVER))
                 if not isinstance(found, Infeasible):
-                    best = min(best or found, found, key=_cycles)
+                    best = min(best or found, found, key=_expected)
                     if best is not found or not best.schedule.pace.idle:
                         return best
                     break
@@ -327,7 +342,7 @@ class PipelineSpace:
             if isinstance(bound, Infeasible):
                 return bound
             bounds.append((bound, place, trial))
-        if min(bounds)[0] >= known:
+        if self.stages.least_cost(choice, min(bounds)[0]) >= known:
             return Infeasible(TooLateError(f"ends after cycle {known}, before which another design does"))
         return (yield from self._built_first(sorted(bounds, key=lambda item: item[:2])))
 
@@ -335,11 +350,11 @@ class PipelineSpace:
         """The design of the candidate that is chosen among those that are worth it, from the lowest of `bounds` on;
         without those that are refused."""
         found: dict[Candidate, BuiltSystem] = {}
-        pending = [(bound, trial) for bound, _, trial in bounds]
+        pending = [(trial, bound) for bound, _, trial in bounds]
         refused: Refused | None = None
         while pending or found:
-            while pending and is_worth(pending[0][0], found.values(), self.options):
-                _, trial = pending.pop(0)
+            while pending and is_worth(self.stages.least_cost(*pending[0]), found.values(), self.options):
+                trial, _ = pending.pop(0)
                 system = yield Step(self.stages.system, trial, ("system", trial), self.stages.bound, final=True)
                 if isinstance(system, Infeasible):
                     return system
@@ -356,12 +371,13 @@ class PipelineSpace:
 
 def _moves_enough(design: FpgaDesign) -> bool:
     """Whether the bus hardly allows for anything faster."""
-    return is_close(_cycles(design), replace(design.bounds, operations=0))
+    return is_close(design.predicted_start_to_done, replace(design.bounds, operations=0))
 
 
 def _waits_for_arrays(design: FpgaDesign) -> bool:
     """Whether arrays that are moved in the order of memory keep a design from its bound."""
-    return bool(design.schedule.staged.in_order) and _cycles(design) > design.bounds.cycles + START_UP
+    return (bool(design.schedule.staged.in_order)
+            and design.predicted_start_to_done > design.bounds.cycles + START_UP)
 
 
 def _needs_boxes(program: Program) -> bool:
@@ -369,5 +385,5 @@ def _needs_boxes(program: Program) -> bool:
     return any(statement.box() is None for statement in program.statements)
 
 
-def _cycles(design: FpgaDesign) -> int:
-    return design.predicted_start_to_done
+def _expected(design: FpgaDesign) -> int:
+    return design.expected_start_to_done

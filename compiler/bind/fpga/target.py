@@ -35,7 +35,7 @@ def compile_program(program: Program, options: Options) -> FpgaDesign:
     start = time.perf_counter()
     verify(program)
     stages = Stages(program, options)
-    found = search(PipelineSpace(stages).strategy, lambda system: system.cycles, prove=stages.proven)
+    found = search(PipelineSpace(stages).strategy, lambda system: system.cycles, prove=stages.proven, told=str)
     if isinstance(found, Infeasible):
         raise found.cause
     return replace(found, seconds=time.perf_counter() - start)

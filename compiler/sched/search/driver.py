@@ -29,24 +29,24 @@ class Limits(Protocol):
 
 
 def search(strategy: Callable[[], Strategy[C, D]], cycles: Callable[[Any], int], limits: Limits | None = None,
-           prove: Callable[[D], D] | None = None) -> D | Infeasible:
+           prove: Callable[[D], D] | None = None, told: Callable[[Any], str] | None = None) -> D | Infeasible:
     """What `strategy` returns when every step that it asks for has been worked on, one after the other.
 
     A step is not worked on if an equal one was, or if its candidate's lower bound is not below its limit. Once `limits`
     are spent the search ends, with the result of the fewest `cycles` or with the first failure. Every candidate that
-    ends in a design or fails is kept for ``--explain``: with its bound, and the cycles or the reason.
+    ends in a design or fails is kept for ``--explain``: with its bound, and its cycles (as `told`) or the reason.
 
     `prove` looks at the result, which is the answer to one of the steps, and returns it, proven. Where it raises an
     error that is the answer to that step, as `Refused`, and the search goes on: from there, as no other step is worked
     on again. So only designs that would be taken are proven.
     """
-    return _Driver(strategy, cycles, limits, prove).run()
+    return _Driver(strategy, cycles, limits, prove, told or (lambda found: f"{cycles(found)} cycles")).run()
 
 
 class _Driver(Generic[C, D]):
     def __init__(self, strategy: Callable[[], Strategy[C, D]], cycles: Callable[[Any], int], limits: Limits | None,
-                 prove: Callable[[D], D] | None) -> None:
-        self._strategy, self._cycles, self._limits, self._prove = strategy, cycles, limits, prove
+                 prove: Callable[[D], D] | None, told: Callable[[Any], str]) -> None:
+        self._strategy, self._cycles, self._limits, self._prove, self._told = strategy, cycles, limits, prove, told
         self._known: dict[Hashable, tuple[Step[C], Any]] = {}
         self._best: D | None = None
         self._failure: Infeasible | None = None
@@ -117,7 +117,7 @@ class _Driver(Generic[C, D]):
                 tried.outcome = str(cause)
                 return Infeasible(cause)
             if step.final:
-                tried.outcome = f"{self._cycles(answer)} cycles"
+                tried.outcome = self._told(answer)
         if step.final and (self._best is None or self._cycles(answer) < self._cycles(self._best)):
             self._best = answer
         return answer
