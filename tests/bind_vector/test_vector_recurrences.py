@@ -100,3 +100,23 @@ def test_what_only_later_tiles_need_is_loaded(lanes: int) -> None:
     inputs = random_inputs(program, 9)
     for name, wanted in interpret(program, inputs).items():
         np.testing.assert_array_equal(design.execute(inputs)[name], wanted)
+
+
+def test_a_sum_of_one_element_of_an_array() -> None:
+    """The operands of a reduction read nothing that its loop steps through."""
+    text = """
+void decimated(const signed char x[12], int y[3]) {
+#pragma scop
+  int once = 0, twice = 0;
+  for (int n = 0; n < 3; n++) {
+    for (int k = 0; k < 4; k++) { once += x[4 * n + k]; twice += once; }
+    y[n] = twice;
+  }
+#pragma endscop
+}
+"""
+    program = parse_scop(text, "decimated.c")
+    data = random_inputs(program, 5)
+    design = compiler.compile(program, target="vector")
+    assert isinstance(design, VectorDesign)
+    assert (design.execute(data)["y"] == interpret(program, data)["y"]).all()

@@ -56,3 +56,34 @@ def test_an_array_that_is_overwritten_before_it_is_read_is_not_filled(fill: str,
     wanted = [[i + np.count_nonzero(row & 3 == i) for i in range(4)] for row in x]
     if not filled:
         assert interpret(program, {"x": x})["y"].tolist() == wanted
+
+
+UNDER_CONDITIONS = {
+    "declared in the branch": "if (x[i] < 8) { int v = t[x[i]] + 1; y[i] = v; if (t[x[i]] > 9) z[i] = v; }",
+    "condition in a condition": """
+        if (x[i] < 8) { if (t[x[i]] > 9) m[x[i]] -= t[x[i]]; z[i] = m[x[i]]; } else { z[i] = -1; }""",
+    "assigned in both branches": """
+        if (x[i] < 8) { m[i & 7] = t[x[i]]; z[i] = t[7 - x[i]]; }
+        else { m[i & 7] = 3; z[i] = 5; if (x[i] < 16) z[i] += t[x[i] - 8] > 0 ? t[x[i] - 8] : m[x[i] - 8]; }""",
+    "array of the branch": """
+        if (x[i] < 20) { int l[8]; for (int k = 0; k < 8; k++) l[k] = k * i;
+                         if (x[i] > 9) l[x[i] & 3] = 7; else l[x[i] / 2] = 9;
+                         z[i] = l[3] + (x[i] < 8 ? l[x[i]] : 0); }""",
+    "behind a break": """
+        for (int k = 0; k < 3; k++) { if (x[i] + k > 7) break; int v = t[x[i] + k]; if (v > 9) y[i] += t[x[i]]; }""",
+}
+
+
+@pytest.mark.parametrize("body", UNDER_CONDITIONS.values(), ids=UNDER_CONDITIONS)
+def test_what_c_does_not_evaluate_does_not_trap(body: str) -> None:
+    text = f"""void f(const unsigned char x[24], const int t[8], int m[8], int y[24], int z[24]) {{
+#pragma scop
+    for (int i = 0; i < 24; i++) {{ {body} }}
+#pragma endscop
+}}"""
+    random = np.random.default_rng(0)
+    data = {"x": np.arange(24).astype(np.uint8) * 5 % 24, "t": random.integers(0, 20, 8).astype(np.int32)}
+    data |= {name: np.arange(size).astype(np.int32) for name, size in (("m", 8), ("y", 24), ("z", 24))}
+    program, wanted = parse_scop(text, "f.c"), gcc_results(text, "f", data)
+    for name, values in interpret(program, inputs_of(program, data)).items():
+        assert (values == wanted[name]).all()

@@ -63,10 +63,10 @@ class ReductionPass(Rewriter):
     # Costs in wavefronts per result.
 
     def _accumulate_cost(self, node: Reduce, source: Access) -> float:
-        if node.operation != "add" or not all(_innermost_step(a) for a in _read(source)):
+        if node.operation != "add" or not all(_innermost_step(a) for a in _read(node, source)):
             return float("inf")
         inner, terms = node.extents[-1], prod(node.extents)
-        copies = sum(terms for a in _read(source) if any(any(r) for r in a.matrix) and not is_contiguous(a))
+        copies = sum(terms for a in _read(node, source) if any(any(r) for r in a.matrix) and not is_contiguous(a))
         return terms // inner * (-(-inner // self.lanes)) + len(node.extents) - 1 + copies
 
     def _slide_cost(self, node: Reduce, source: Access) -> float:
@@ -88,9 +88,10 @@ class ReductionPass(Rewriter):
         count = prod(node.extents)
         if count > _MOST_TERMS or not isinstance(source.node, Op) or node.operation != "add" or not node.rank:
             return float("inf")
-        if any(any(a.matrix) and not _along_rows(a, node.rank - 1) for a in _read(source)):
+        if any(any(a.matrix) and not _along_rows(a, node.rank - 1) for a in _read(node, source)):
             return float("inf")
-        scalar = any(isinstance(o, int) or _constant_per_term(o, node.rank, self.builder) for o in _read_all(source))
+        scalar = any(isinstance(o, int) or _constant_per_term(o, node.rank, self.builder)
+                     for o in _read_all(node, source))
         product = source.node.operation == "multiply"
         return count * (1 if product and scalar else 2) / self.lanes
 
@@ -256,16 +257,16 @@ def _axis(access: Access, dimension: int) -> int | None:
     return column.index(1) if sorted(column)[-1:] == [1] and sum(map(abs, column)) == 1 else None
 
 
-def _read(source: Access) -> list[Access]:
-    return [o for o in _read_all(source) if isinstance(o, Access)]
+def _read(reduction: Reduce, source: Access) -> list[Access]:
+    return [o for o in _read_all(reduction, source) if isinstance(o, Access)]
 
 
-def _read_all(source: Access) -> list[Value]:
+def _read_all(reduction: Reduce, source: Access) -> list[Value]:
     """What is read for an element of `source`: the operands of the operation that can be fused with the sum."""
-    node = source.node
-    rank = len(source.matrix[0]) if source.matrix else 0
-    if isinstance(node, Op) and source.is_translation(rank):
-        return [compose(o, source.matrix, source.offset, rank) if isinstance(o, Access) else o for o in node.operands]
+    operation, rank = source.node, reduction.rank + len(reduction.extents)
+    if isinstance(operation, Op) and source.is_translation(rank):
+        return [compose(o, source.matrix, source.offset, rank) if isinstance(o, Access) else o
+                for o in operation.operands]
     return [source]
 
 

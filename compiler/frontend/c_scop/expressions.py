@@ -262,7 +262,7 @@ class Lowering:
         types = [element.variable.type for element in self.reads]
         if not self.conditions or fits(index, types, self.names, self.domain, words(variable)):
             return memory, variable, index
-        return memory, variable, guarded(index, [self._condition(condition) for condition in self.conditions])
+        return memory, variable, guarded(index, self.evaluated_conditions())
 
     def elements(self, node: Any) -> isl.Map | None:
         """The elements that an lvalue is, None if that depends on data."""
@@ -273,8 +273,12 @@ class Lowering:
             return None
         return self._map(functions)
 
+    def evaluated_conditions(self) -> list[Expr]:
+        """Whether each of `conditions` holds; C evaluates one where those before it hold. Raises `Split`."""
+        return [self.under(self.conditions[:k])._condition(condition) for k, condition in enumerate(self.conditions)]
+
     def _condition(self, condition: Condition) -> Expr:
-        value = self.under(()).truth(condition.node)
+        value = self.truth(condition.node)
         return value if condition.holds else building.negation(value)
 
     def under(self, conditions: tuple[Condition, ...]) -> Lowering:

@@ -6,7 +6,7 @@ Conditions on iterators restrict domains. Conditions on data become selections: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -387,7 +387,7 @@ class Walker:
         name = self._scalar("condition", Int(8, signed=False), context, self._source.place(node.cond.coord))
         target = c_ast.ID(name, node.cond.coord)
         value = c_ast.BinaryOp("!=", node.cond, c_ast.Constant("int", "0", node.cond.coord), node.cond.coord)
-        self._assignment(c_ast.Assignment("=", target, value, node.cond.coord), replace(context, guards=()), None)
+        self._assignment(c_ast.Assignment("=", target, value, node.cond.coord), context, None)
         return target
 
     def _scalar(self, name: str, type: Int, context: Context, place: Place) -> str:
@@ -406,10 +406,10 @@ class Walker:
             value = value.lvalue
         if node.op != "=":
             value = c_ast.BinaryOp(node.op[:-1], node.lvalue, value, node.coord)
-        guards = self._guards(node.lvalue, context)
         if self._is_memory(node.lvalue, context):
-            self._store(node, value, context, context.domain, guards)
+            self._store(node, value, context, context.domain)
             return
+        guards = self._guards(node.lvalue, context)
         for guard in reversed(guards):
             value = Selection(guard, value, node.lvalue, node.lvalue, node.coord)
         self._emit(node, value, context, context.next_position(), context.domain, label)
@@ -425,6 +425,11 @@ class Walker:
         first = self._declared_under.get(found, 0) if isinstance(found, Variable) else 0
         return tuple(guard.condition for guard in context.guards[first:] if guard.holds_back(target))
 
+    def _not_selected(self, target: Any, context: Context) -> tuple[Condition, ...]:
+        """Conditions that an assignment to `target` need not ask for, though C evaluates its value only under them."""
+        selected = self._guards(target, context)
+        return _conditions([guard for guard in context.guards if guard.condition not in selected])
+
     def _emit(self, node: c_ast.Assignment, value: Any, context: Context, position: tuple[int, ...],
               domain: isl.Set, label: str | None) -> None:
         """Add the statement for the iterations in `domain`, in parts if a condition on iterators divides them."""
@@ -432,7 +437,8 @@ class Walker:
             return
         names = tuple(loop.name for loop in context.loops)
         reader = context.reader()
-        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten), data=self._data)
+        lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten), data=self._data,
+                            conditions=self._not_selected(node.lvalue, context))
         try:
             write = lowering.element(node.lvalue)
             result = lowering.converted(value, write.variable.stored)
@@ -459,22 +465,22 @@ class Walker:
         found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
         return isinstance(found, Variable) and found.array in self._data.names
 
-    def _store(self, node: c_ast.Assignment, value: Any, context: Context, domain: isl.Set,
-               guards: tuple[Any, ...]) -> None:
+    def _store(self, node: c_ast.Assignment, value: Any, context: Context, domain: isl.Set) -> None:
         """Add the store of an assignment to a memory, under conditions on data."""
         if domain.is_empty():
             return
+        guards = tuple(guard for guard in context.guards if guard.holds_back(node.lvalue))
         names = tuple(loop.name for loop in context.loops)
         reader = context.reader()
         lowering = Lowering(reader, domain, names, frozenset(context.values.unwritten), data=self._data,
-                            conditions=tuple(Condition(guard, True) for guard in guards))
+                            conditions=_conditions(guards))
         try:
             memory, variable, index = lowering.address(node.lvalue)
-            stored = lowering.converted(value, variable.stored)
-            enable = building.conjunction([lowering.under(()).truth(guard) for guard in guards])
+            stored = lowering.under(_conditions(context.guards)).converted(value, variable.stored)
+            enable = building.conjunction(lowering.evaluated_conditions())
         except Split as split:
             for part in (domain.intersect(split.where), domain.subtract(split.where)):
-                self._store(node, value, context, part, guards)
+                self._store(node, value, context, part)
             return
         reader.check(domain)
         self._hoist(lowering, context, domain)
@@ -489,8 +495,8 @@ class Walker:
             return
         names = tuple(loop.name for loop in context.loops)
         lowering = Lowering(context.reader(), context.domain, names, frozenset(context.values.unwritten),
-                            data=self._data)
-        enable = building.conjunction([lowering.under(()).truth(guard.condition) for guard in context.guards])
+                            data=self._data, conditions=_conditions(context.guards))
+        enable = building.conjunction(lowering.evaluated_conditions())
         place = self._source.place(node.coord)
         token = Element(scalar(context.scope, "assertion", BIT, place), lowering.scalar_map(), place)
         value = Store(self._data.assertion(node.reason, context.scope), ASSERTED, Const(0, BIT), enable, ())
@@ -530,6 +536,10 @@ def _time(position: tuple[int, ...], loops: tuple[Loop, ...]) -> tuple[int | str
     for place, loop in zip(position, loops, strict=False):
         vector += [place, loop.name]
     return (*vector, position[-1])
+
+
+def _conditions(guards: Iterable[Guard]) -> tuple[Condition, ...]:
+    return tuple(Condition(guard.condition, True) for guard in guards)
 
 
 def _possible(name: str) -> bool:
