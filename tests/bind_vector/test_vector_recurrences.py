@@ -72,6 +72,17 @@ SIDE_BY_SIDE = {
                  "for (int v = 0; v < 16; v++) for (int u = 0; u < 16; u++) { y[v][u] = 0; "
                  "for (int j = 0; j < 3; j++) for (int i = 0; i < 3; i++) "
                  "if (a[v + j][u + i] > y[v][u]) y[v][u] = a[v + j][u + i]; }", 300),
+    "two values in each other's steps": ("const short x[16], short y[16]",
+                                         "for (int n = 0; n < 16; n++) { int z = x[n], w = 3; "
+                                         "for (int i = 0; i < 8; i++) { int d = w >> 1; "
+                                         "if (z >= 0) { z -= 5; w -= d; } else { z += i; w += d; } } "
+                                         "y[n] = z + w; }", 1000),
+    "an error that is handed on": ("const unsigned char a[3][4], unsigned char y[3][4]",
+                                   "int e[4][6]; for (int v = 0; v < 4; v++) for (int u = 0; u < 6; u++) e[v][u] = 0; "
+                                   "for (int v = 0; v < 3; v++) for (int u = 0; u < 4; u++) { "
+                                   "int s = a[v][u] + e[v][u + 1], o = s > 127 ? 255 : 0; y[v][u] = o; "
+                                   "e[v][u + 2] += (s - o) * 7 / 16; e[v + 1][u] += (s - o) / 4; "
+                                   "e[v + 1][u + 1] += (s - o) * 5 / 16; }", 4500),
     "a count": ("const unsigned char a[16][16], unsigned short y[1]",
                 "y[0] = 0; for (int v = 0; v < 16; v++) for (int u = 0; u < 16; u++) "
                 "if (a[v][u] > 128) y[0] += 1;", 300),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import prod
+from itertools import combinations, islice
+from math import gcd, prod
 
 import numpy as np
 
@@ -14,10 +14,40 @@ from compiler.frontend.parallel_array.expression import Literal, Place, View, de
 from compiler.frontend.parallel_array.functions import assembled, stretch, where
 from compiler.frontend.parallel_array.location import written_at
 
-__all__ = ["Contents", "Written"]
+__all__ = ["Contents", "Indices", "Written"]
 
 MOST = 32
 """Parts that results are put together of in memory; more of them are small, and selected between on chip."""
+
+RECENT = 256
+"""Parts among which the one that a reader asks for is looked for."""
+
+
+@dataclass(frozen=True)
+class Indices:
+    """Indices of a dimension of an array, some of ``first, first + step, ..., last``, of which both ends are there."""
+
+    first: int
+    last: int
+    step: int
+
+    @classmethod
+    def of(cls, offset: int, row: Sequence[int], sizes: Sequence[int]) -> Indices:
+        """The indices ``offset + row @ i`` for i from 0 up to `sizes`."""
+        moving = [(c, n) for c, n in zip(row, sizes, strict=True) if n > 1]
+        ends = [c * (n - 1) for c, n in moving]
+        return cls(offset + sum(min(e, 0) for e in ends), offset + sum(max(e, 0) for e in ends),
+                   gcd(*(c for c, _ in moving)) or 1)
+
+    def within(self, other: range) -> bool:
+        """Whether all of them are in `other`, whose step is positive."""
+        return (self.first in other and self.last in other
+                and (self.first == self.last or self.step % other.step == 0))
+
+    def apart(self, other: range) -> bool:
+        """Whether surely none of them is in `other`."""
+        return (self.last < other[0] or self.first > other[-1]
+                or (self.first - other[0]) % gcd(self.step, other.step) != 0)
 
 
 @dataclass(frozen=True)
@@ -36,6 +66,14 @@ class Written:
         """Whether some element belongs to both."""
         return not any(set(self.along(axis)).isdisjoint(other.along(axis)) for axis in range(self.value.ndim))
 
+    def holds(self, wanted: Sequence[Indices]) -> bool:
+        """Whether all of the `wanted` elements belong to it."""
+        return all(indices.within(self.along(axis)) for axis, indices in enumerate(wanted))
+
+    def lacks(self, wanted: Sequence[Indices]) -> bool:
+        """Whether surely none of them does."""
+        return any(indices.apart(self.along(axis)) for axis, indices in enumerate(wanted))
+
 
 class Contents:
     """An array of `shape`, of zeros of type `kind` where nothing has been written."""
@@ -45,19 +83,30 @@ class Contents:
         self.kind = kind
         self._whole = whole
         self._parts: list[Written] = []
+        self._assembled = 0
+        """Parts that `_whole` has already."""
 
     def write(self, part: Written) -> None:
         """`part` replaces what was there."""
         if part.value.shape == self.shape:
-            self._whole, self._parts = part.value, []
+            self._whole, self._parts, self._assembled = part.value, [], 0
         else:
             self._parts.append(part)
 
+    def last(self, wanted: Sequence[Indices]) -> Written | None:
+        """The part that was written last of those that have some of the `wanted` elements, if it has all of them."""
+        for part in islice(reversed(self._parts), RECENT):
+            if part.holds(wanted):
+                return part
+            if not part.lacks(wanted):
+                return None
+        return None
+
     def read(self) -> Array:
         """The array for those who compute with it: selected element by element."""
-        for part in self._parts:
+        for part in self._parts[self._assembled:]:
             self._whole = _over(part, self._whole, self.shape)
-        self._parts = []
+        self._assembled = len(self._parts)
         return array_constant(np.zeros(self.shape, self.kind)) if self._whole is None else self._whole
 
     def result(self) -> Array:

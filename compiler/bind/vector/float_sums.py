@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator as Steps
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.ir.expr import Apply, Const, Expr, Iterator, Read, fold, with_children
+from compiler.bind.vector.fixed_loops import without_loops
+from compiler.ir.expr import Apply, Expr, Read
 from compiler.ir.program import Program, Statement
-from compiler.ir.types import Float, Int
+from compiler.ir.types import Float
 
 __all__ = ["MOST_TERMS", "FloatAccumulation", "float_accumulation", "in_order"]
 
@@ -68,37 +69,9 @@ def in_order(program: Program, statement: Statement, reduced: Sequence[int]) -> 
         low, high = (f(k).to_python() for f in (domain.dim_min_val, domain.dim_max_val))
         ranges.append(range(low, high + 1) if sign > 0 else range(high, low - 1, -1))
     for values in itertools.product(*ranges):
-        part = _without_loops(statement, dict(zip(order, values, strict=True)))
+        part = without_loops(statement, dict(zip(order, values, strict=True)))
         if not part.domain.is_empty():
             yield part
-
-
-def _without_loops(statement: Statement, values: Mapping[int, int]) -> Statement:
-    """`statement` where iterators of some numbers have these values, without the iterators."""
-    names = statement.iterators
-    domain = statement.domain
-    reads, write = [r.map for r in statement.reads], statement.write.map
-    for k in sorted(values, reverse=True):
-        fixed = isl.Val(values[k])
-        domain = domain.fix_val(isl.dim_type.set, k, fixed).project_out(isl.dim_type.set, k, 1)
-        reads, write = [r.fix_val(isl.dim_type.in_, k, fixed).project_out(isl.dim_type.in_, k, 1) for r in reads], (
-            write.fix_val(isl.dim_type.in_, k, fixed).project_out(isl.dim_type.in_, k, 1))
-    numbers = {names[k]: value for k, value in values.items()}
-    name = statement.name
-    return replace(
-        statement, iterators=tuple(n for k, n in enumerate(names) if k not in values),
-        domain=domain.set_tuple_name(name),
-        reads=tuple(replace(r, map=map_.set_tuple_name(isl.dim_type.in_, name))
-                    for r, map_ in zip(statement.reads, reads, strict=True)),
-        write=replace(statement.write, map=write.set_tuple_name(isl.dim_type.in_, name)),
-        value=fold(statement.value, lambda node, parts: _fixed(node, parts, numbers)))
-
-
-def _fixed(node: Expr, parts: list[Expr], numbers: Mapping[str, int]) -> Expr:
-    if isinstance(node, Iterator) and node.name in numbers:
-        assert isinstance(node.type, Int)
-        return Const(node.type.wrap(numbers[node.name]), node.type)
-    return with_children(node, parts)
 
 
 def _loop_order(program: Program, statement: Statement, reduced: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import permutations
 from math import prod
 
@@ -17,13 +18,14 @@ import networkx as nx
 import numpy as np
 
 from compiler.bind.vector.affine_pieces import clamped, divided, parts_of
-from compiler.bind.vector.array_state import Contents, Written
+from compiler.bind.vector.array_state import Contents, Indices, Written
 from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.fixed_loops import without_unit_loops
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order
 from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
-from compiler.bind.vector.scans import scan_of, scanned
+from compiler.bind.vector.scans import Scan, scan_of, scanned
 from compiler.bind.vector.scatter_updates import keeps_bits, update_of
 from compiler.frontend.parallel_array.array import Array, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
@@ -118,16 +120,16 @@ class _Translation:
             raise VectorTargetError(f"{statement.label()}: there are {len(statement.iterators)} loops around it; the "
                                     f"vector target takes up to {MOST_DIMENSIONS}: write a loop and the one inside it "
                                     "that walk consecutive elements as one loop")
+        scan = self._scan(statement)
+        if scan is None:
+            statement = without_unit_loops(statement)
         space = _Space(statement)
         if isinstance(statement.value, Store):
             self._scatter(statement, statement.value, space)
             return
         target = self.program.array(statement.write.array)
         kind = _element(target.type, f"array {target.name}")
-        written = _Target(space, statement)
-        accumulated, scan = _accumulation(self.program, statement), None
-        if accumulated is None and _precedes(self.program, statement, statement):
-            scan = scan_of(self.program, statement)
+        written, accumulated = _Target(space, statement), _accumulation(self.program, statement)
         if scan is not None:
             term = space.spread(self._value(statement, scan.term, space)).astype(container(kind))
             neutral = _neutral(scan.op, term.dtype)
@@ -143,6 +145,12 @@ class _Translation:
             assert isinstance(kind, Int)
             value = self._accumulated(statement, accumulated, space, written, kind)
         self._held(target.name).write(written.placed(value.astype(container(kind))))
+
+    def _scan(self, statement: Statement) -> Scan | None:
+        """The scan that a statement is which needs its own results other than to accumulate."""
+        if isinstance(statement.value, Store) or _accumulation(self.program, statement) is not None:
+            return None
+        return scan_of(self.program, statement) if _precedes(self.program, statement, statement) else None
 
     def _scatter(self, statement: Statement, store: Store, space: _Space) -> None:
         """A store of the whole of a statement, in the order of its iterators."""
@@ -189,19 +197,31 @@ class _Translation:
 
     def _words(self, statement: Statement, access: Access, space: _Space, written: _Target | None) -> Array:
         """The words of an access for all iterations, or for those that `written` keeps."""
-        declared = self.program.array(access.array)
-        source = self._held(access.array).read()
+        declared, held = self.program.array(access.array), self._held(access.array)
         inside = clamped(access, statement.domain, declared.shape)
         rows = space.rows(statement, access) if inside is None else space.rows_of(statement, access, inside)
-        factors = tuple(divisor for *_, divisor in rows)
-        if any(f > 1 for f in factors):
-            source = stretch(source, factors)
         kept = list(range(len(space.sizes))) if written is None else written.kept
+        sizes = tuple(space.sizes[k] for k in kept)
         matrix = tuple(tuple(row[k] for k in kept) for row, *_ in rows)
+        offset, factors = [o for _, o, _ in rows], tuple(divisor for *_, divisor in rows)
+        if all(f == 1 for f in factors):
+            part = held.last([Indices.of(o, row, sizes) for o, row in zip(offset, matrix, strict=True)])
+            if part is not None:
+                return _part_viewed(part, sizes, matrix, offset)
+        source = held.read() if all(f == 1 for f in factors) else stretch(held.read(), factors)
         expression = source.expression
         boundary = None if space.mask is None and inside is None else CLAMP
-        return Array(viewed(expression, tuple(space.sizes[k] for k in kept), matrix, [o for _, o, _ in rows], boundary,
-                            expression.location))
+        return Array(viewed(expression, sizes, matrix, offset, boundary, expression.location))
+
+
+def _part_viewed(part: Written, sizes: tuple[int, ...], matrix: Sequence[Sequence[int]],
+                 offset: Sequence[int]) -> Array:
+    """Elements ``matrix @ i + offset`` of an array, all of which belong to `part`."""
+    rows = tuple(tuple(c // step if n > 1 else 0 for c, n in zip(row, sizes, strict=True))
+                 for row, step in zip(matrix, part.place.steps, strict=True))
+    places = [(o - first) // step for o, first, step in zip(offset, part.place.first, part.place.steps, strict=True)]
+    expression = part.value.expression
+    return Array(viewed(expression, sizes, rows, places, None, expression.location))
 
 
 def _parts_of(index: Array, one: bool) -> Iterator[slice | tuple[()]]:
@@ -249,11 +269,25 @@ def _ordered(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
             yield first
 
 
-def _outermost(times: Sequence[isl.Set]) -> tuple[int, int, int]:
-    """The first dimension of time in which instances differ, and its first and last value."""
+def _carrying(times: Sequence[isl.Set], distances: isl.Set) -> tuple[int, int, int]:
+    """The outermost dimension of time that carries some of the `distances` and turns none of them round, and its first
+    and last value: loops around it that carry nothing are interchanged with it, and run inside its steps at once.
+    Without distances, the outermost dimension in which iterations differ."""
     ranges = [(min(t.dim_min_val(d).to_python() for t in times), max(t.dim_max_val(d).to_python() for t in times))
               for d in range(times[0].dim(isl.dim_type.set))]
-    return next((d, low, high) for d, (low, high) in enumerate(ranges) if low < high)
+    if distances.is_empty():
+        return next((d, low, high) for d, (low, high) in enumerate(ranges) if low < high)
+    return next((d, low, high) for d, (low, high) in enumerate(ranges)
+                if distances.dim_min_val(d).to_python() >= 0 < distances.dim_max_val(d).to_python())
+
+
+def _distances(program: Program, statements: Sequence[Statement]) -> isl.Set:
+    """The distances in time between iterations of `statements` of which one has to come before the other."""
+    orders = [program.order_of(s.name) for s in statements]
+    found = [needed.apply_domain(first).apply_range(second).deltas()
+             for a, first in zip(statements, orders, strict=True) for b, second in zip(statements, orders, strict=True)
+             for needed in _orderings(program, a, b)]
+    return reduce(isl.Set.union, found, isl.Set.empty(orders[0].range().get_space()))
 
 
 def _runs_whole(program: Program, statement: Statement) -> bool:
@@ -282,7 +316,7 @@ def _singles(program: Program, statement: Statement) -> list[Statement]:
 def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
     """The statements at the first value of the outermost loop that they run in, at the second value, and so on."""
     times = [program.order_of(s.name).intersect_domain(s.domain) for s in statements]
-    dimension, low, high = _outermost([t.range() for t in times])
+    dimension, low, high = _carrying([t.range() for t in times], _distances(program, statements))
     if high - low >= MOST_STEPS:
         raise VectorTargetError(f"{statements[0]}: a loop of {high - low + 1} iterations has a loop-carried "
                                 "dependence; the vector target computes whole arrays, and unrolls at most "
@@ -295,10 +329,15 @@ def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
 
 
 def _precedes(program: Program, a: Statement, b: Statement) -> bool:
-    """Whether some iteration of `a` has to come before one of `b`: they touch an element, and one of them writes it."""
+    """Whether some iteration of `a` has to come before one of `b`."""
+    return any(not needed.is_empty() for needed in _orderings(program, a, b))
+
+
+def _orderings(program: Program, a: Statement, b: Statement) -> Iterator[isl.Map]:
+    """Iterations of `a` and of `b` that come later and touch the same element, which one of both writes."""
     before = program.order_of(a.name).lex_lt_map(program.order_of(b.name))
     pairs = [(a.write, b.write), *((a.write, r) for r in b.reads), *((r, b.write) for r in a.reads)]
-    return any(not _touching(a, x, b, y).intersect(before).is_empty() for x, y in pairs if x.array == y.array)
+    return (_touching(a, x, b, y).intersect(before) for x, y in pairs if x.array == y.array)
 
 
 def _touching(a: Statement, x: Access, b: Statement, y: Access) -> isl.Map:

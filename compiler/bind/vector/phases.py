@@ -168,6 +168,7 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
     `spilled` nodes are stored in any case; names of temporary arrays begin with `prefix`.
     """
     barriers = _barriers(graph, spilled)
+    rounds = _rounds_of_scalars(barriers)
     boxes = _boxes(graph)
     stored: dict[Node, Value] = {}
     pending: list[Pending] = []
@@ -179,7 +180,9 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
         result = _stored_result(node, boxes, f"{prefix}_{number}")
         memory = MemoryArray(result.name, "temporary", str(result.dtype), result.shape,
                              int(np.prod(result.shape, dtype=np.int64)) * result.dtype.itemsize)
-        pending.append((_rebuilt(result, stored, builder), memory))
+        together = {other: value for other, value in stored.items()
+                    if node not in rounds or rounds.get(other) != rounds[node]}
+        pending.append((_rebuilt(result, together, builder), memory))
         leaf = builder.leaf(result.name, result.shape, result.dtype, node.low, node.high, node.location)
         back = tuple(-s for s in result.starts)
         value = compose(leaf, identity(node.rank), back, node.rank)
@@ -190,6 +193,17 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
     assembled = {memory.name: memory for memory in graph.temporaries}
     pending += [(_rebuilt(r, stored, builder), assembled.get(r.name)) for r in graph.results]
     return _grouped(_sources_first(pending), graph.constants)
+
+
+def _rounds_of_scalars(barriers: Sequence[Node]) -> dict[Node, int]:
+    """The scalars among `barriers`, each with the number of times that a stored array lies on a way to it: those of one
+    round are computed together, none from another that has been stored and loaded again."""
+    rounds: dict[Node, int] = {}
+    ends = set(barriers)
+    for node in barriers:
+        sources = [other for other in nodes_of([node], ends - {node}) if other in rounds]
+        rounds[node] = max((rounds[other] + (other.rank > 0 and not node.rank) for other in sources), default=0)
+    return {node: number for node, number in rounds.items() if not node.rank}
 
 
 def _boxes(graph: Graph) -> dict[Node, Box]:

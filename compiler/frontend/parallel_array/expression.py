@@ -41,7 +41,7 @@ def default(value: int) -> Boundary:
     return Boundary("default", int(value))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expression:
     """`shape` in elements, `dtype` one of `element_types.TYPES`."""
 
@@ -54,8 +54,12 @@ class Expression:
         """Expressions that this one is computed from."""
         return ()
 
+    def __repr__(self) -> str:
+        """The node alone: what is below it may be reached in exponentially many ways."""
+        return f"{type(self).__name__}{list(self.shape)} of {self.dtype} in {self.location}"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Input(Expression):
     """An array given at evaluation, or `data` given already. Elements are promised to be in `low`..`high`."""
 
@@ -65,7 +69,7 @@ class Input(Expression):
     data: np.ndarray | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Literal(Expression):
     """Numbers known when the expression is built; 0-D for scalars. `weak`: a Python integer, whose type adapts."""
 
@@ -73,7 +77,7 @@ class Literal(Expression):
     weak: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Apply(Expression):
     """`operation` of each element of the operands, which have the shape of the result or are scalars (0-D).
 
@@ -89,7 +93,7 @@ class Apply(Expression):
         return self.operands
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class View(Expression):
     """Element i is the source's element ``matrix @ i + offset``; `boundaries` has one entry per source dimension."""
 
@@ -103,7 +107,7 @@ class View(Expression):
         return (self.source,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stretch(Expression):
     """Every element repeated `factors` times along each dimension: element i is the source's element i // factors."""
 
@@ -123,7 +127,7 @@ class Place:
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assembly(Expression):
     """An array of parts: element i of a part is element ``first + i * steps`` of the whole, with a `Place` for each
     part. Every element belongs to one part."""
@@ -136,7 +140,7 @@ class Assembly(Expression):
         return self.parts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Take(Expression):
     """Element i is entry ``index[i]`` of a 1-D `table`; negative indices count from its end. `inside`: by the way that
     they are computed, all indices are entries, and none is negative."""
@@ -150,7 +154,7 @@ class Take(Expression):
         return (self.table, self.index)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scatter(Expression):
     """The 1-D array `base` in which element ``index[i]``, for every i in row-major order, becomes ``value[i]``, or with
     `adds` is increased by it. Indices outside `base`, negative ones too, do nothing."""
@@ -165,7 +169,7 @@ class Scatter(Expression):
         return (self.base, self.index, self.value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduce(Expression):
     """`operation` ("add", "minimum", "maximum") along the last `count` dimensions of the source, in `dtype`."""
 
