@@ -70,7 +70,8 @@ def test_an_option_asks_for_all_iterations() -> None:
         compiler.compile(HALVING, target="fpga", exits="late")
 
 
-PATTERN, FAILURE = np.resize([1, 2, 1, 3], 16).astype(np.int8), np.r_[0, 0, 1, 0, 1:13].astype(np.int32)
+MIXED, ONES = ((np.resize([1, 2, 1, 3], 16), np.r_[0, 0, 1, 0, 1:13]), (np.r_[[1] * 15, 2], np.r_[0:15, 0]))
+"""Patterns of 16 symbols, each with where they could begin again."""
 
 
 def test_a_first_value_counts_in_the_first_iteration_alone() -> None:
@@ -78,10 +79,14 @@ def test_a_first_value_counts_in_the_first_iteration_alone() -> None:
     design = compiler.compile(load_c("apps/irregular/kmp.c", N=8, P=16), target="fpga")
     assert isinstance(design, FpgaDesign) and design.schedule.pace.idle
     assert re.search("8 times$", design.choices["early exit"])
-    for text in ([1, 2, 1, 3, 1, 1, 2, 2], [1, 2, 1, 3, 1, 2, 1, 2], [2] * 8):
-        given = {"pattern": PATTERN, "failure": FAILURE, "text": np.array(text, np.int8)}
+    took = set()
+    for (pattern, failure), text in ((MIXED, [1, 2, 1, 3, 1, 2, 1, 2]), (ONES, [1] * 7 + [3]), (ONES, [2] * 8)):
+        given = {"pattern": pattern.astype(np.int8), "failure": failure.astype(np.int32),
+                 "text": np.array(text, np.int8)}
+        took.add(design.cycles_for(given))
         assert run_design(design, given)["matches"] == interpret(design.program, given)["matches"]
         assert count_cycles(design, given) == design.cycles_for(given)
+    assert min(took) == design.least_cycles < max(took) < design.predicted_cycles
 
 
 def test_of_designs_the_one_with_the_smallest_mean_is_taken() -> None:

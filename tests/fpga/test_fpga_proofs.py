@@ -10,7 +10,9 @@ import pytest
 import compiler
 from compiler.attempts import Attempt, record_attempts
 from compiler.bind.fpga import search_space
+from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.design import FpgaDesign
+from compiler.bind.fpga.early_exit import EarlyExit
 from compiler.frontend.c_scop import parse_scop
 from compiler.ir.program import Program
 from compiler.sched.verify import ValidationError
@@ -66,6 +68,20 @@ def test_fewer_lanes_are_taken_where_most_are_not_proven(monkeypatch: pytest.Mon
     design, proofs = compiled(COPY, monkeypatch, lambda number, bits: bits == 64)
     assert design.lanes == 4 and proofs[0].outcome == "number 1 is wrong"
     assert [one.outcome == "proven" for one in proofs] == [False] * (len(proofs) - 1) + [True]
+
+
+def test_a_program_without_loops_that_end_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in each of its designs."""
+    looks, find = [0], search_space.find_exit
+
+    def count(built: BuiltPipeline) -> EarlyExit | str:
+        looks[0] += 1
+        return find(built)
+
+    monkeypatch.setattr(search_space, "find_exit", count)
+    with record_attempts() as record:
+        compiler.compile(parse_scop(TRANSPOSE), target="fpga")
+    assert looks[0] == 1 < sum(one.outcome.endswith(" cycles") for one in record)
 
 
 def test_another_way_to_move_arrays_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
