@@ -133,6 +133,25 @@ def test_neighbours_in_words(simulator: str) -> None:
     run_and_compare(program, 4, simulator, **SLOW)
 
 
+FORWARD = """void forward(const short L[70][70], const short b[70], short x[70]) {
+#pragma scop
+  for (int i = 0; i < 70; i++) {
+    x[i] = b[i];
+    for (int j = 0; j < i; j++) x[i] -= L[i][j] * x[j];
+  }
+#pragma endscop
+}"""
+
+
+def test_a_triangular_system(simulator: str) -> None:
+    """Blocks of eight rows, squares left of the diagonal, and rows in turn, all in place in main memory."""
+    program = parse_scop(FORWARD)
+    design = compiler.compile(program, target="vector", lanes=1, scratchpad=1024)
+    inputs = random_inputs(program, 3)
+    run = design.simulate(inputs, simulator, **SLOW)
+    np.testing.assert_array_equal(run.outputs["x"], interpret(program, inputs)["x"])
+
+
 @pytest.mark.parametrize(("name", "parameters"), [("camera_pipeline", {"width": 4, "height": 3}),
                                                   ("laplacian_pyramid", {"size": 8})])
 def test_applications_of_loop_nests(name: str, parameters: dict[str, Any], simulator: str) -> None:

@@ -206,7 +206,7 @@ def broken(what: str, folder: Path) -> Program:
     bodies = {
         "again": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][0] = x[i][j];",
         "index": "for (int i = 0; i < 200; i++) z[i] = x[i % 97 / 13][1];",
-        "turns": "for (int i = 1; i < 200; i++) z[i] = z[i - 1] * 3;",
+        "turns": "for (int i = 1; i < 200; i++) z[i] = z[i / 2] * 3;",
     }
     path = folder / "broken.c"
     path.write_text("void kernel(short x[8][8], short y[8][8], short z[200])\n{\n#pragma scop\n" + bodies[what]

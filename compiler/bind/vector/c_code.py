@@ -126,7 +126,7 @@ def _body(body: Sequence[Statement], indent: str, depth: int, anchors: _Anchors)
             case Note(text):
                 yield f"{indent}/* {text} */"
             case Loop(count, inner):
-                yield f"{indent}for (int i{depth} = 0; i{depth} < {count}; i{depth}++) {{"
+                yield f"{indent}for (int i{depth} = 0; i{depth} < {_number(count)}; i{depth}++) {{"
                 yield from _body(inner, indent + "    ", depth + 1, _Anchors(anchors.names, made=anchors.made))
                 yield f"{indent}}}"
             case _:

@@ -25,7 +25,9 @@ from compiler.bind.vector.ir import (
     Setting,
     Statement,
     Transfer,
+    at,
     fields_of,
+    has_stepping_counts,
     unrolled,
 )
 from hw.vector_lanes.datapath import accumulate_latency
@@ -57,6 +59,9 @@ between takes as long as the second half of those did, on average."""
 PERIOD, AGAIN, SAME = 4, 3, 1e-6
 """Turns that take the same time, up to so many cycles, as those before them, all of them several times over, go on
 like that: so many turns at most."""
+
+GROWING = 5
+"""Loops of more turns, in which counts of loops step, are carried out in part."""
 
 CONSTANTS_FILE = Path(__file__).with_name("cost_model.json")
 
@@ -251,19 +256,34 @@ class Timeline:
 
     def _loop(self, loop: Loop, counters: tuple[int, ...]) -> None:
         """Carry out a loop: a long one until its turns take the same time on average, and its last turn."""
+        count = at(loop.count, counters)
+        if count > GROWING and has_stepping_counts(loop.body):
+            self._growing(loop, counters, count)
+            return
+        if not count:
+            return
         before, held, ends, times = self.words, False, [], []
         own = LOOP + _stepping(loop.body)
         self._spend(0, 0.0, *_fixed(loop.body))
-        most = loop.count - 1 if loop.count <= LONG else SETTLED
+        most = count - 1 if count <= LONG else SETTLED
         while len(ends) < most and not (times := steady_times(ends)):
             self._turn(loop.body, (*counters, len(ends)), self.cold and not held, own)
             held = held or self.words - before <= CACHED
             ends.append(self.horizon)
-        if len(ends) < loop.count - 1:
+        if len(ends) < count - 1:
             times = times or [(ends[-1] - ends[-1 - SETTLED // 2]) / (SETTLED // 2)]
-            rounds, more = divmod(loop.count - 1 - len(ends), len(times))
+            rounds, more = divmod(count - 1 - len(ends), len(times))
             self._left_out += rounds * sum(times) + sum(times[:more])
-        self._turn(loop.body, (*counters, loop.count - 1), self.cold and not held, own)
+        self._turn(loop.body, (*counters, count - 1), self.cold and not held, own)
+
+    def _growing(self, loop: Loop, counters: tuple[int, ...], count: int) -> None:
+        """Carry out a loop whose turns become longer or shorter, by as much each time, as the loops inside do."""
+        own, took = LOOP + _stepping(loop.body), []
+        for turn in (0, 1, count - 2, count - 1):
+            before = self.horizon
+            self._turn(loop.body, (*counters, turn), self.cold and not turn, own)
+            took.append(self.horizon - before)
+        self._left_out += (count - 4) * (took[1] + took[2]) / 2
 
     def _turn(self, body: Sequence[Statement], counters: tuple[int, ...], cold: bool, own: int) -> None:
         before, self.cold = self.cold, cold

@@ -19,7 +19,7 @@ from compiler.ir.expr import Apply, Expr, Read
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float
 
-__all__ = ["MOST_TERMS", "FloatAccumulation", "float_accumulation", "in_order"]
+__all__ = ["MOST_TERMS", "FloatAccumulation", "float_accumulation", "in_order", "own_reads"]
 
 MOST_TERMS = 1024
 """Terms of one element; each is an instruction of its own."""
@@ -39,15 +39,21 @@ class FloatAccumulation:
 def float_accumulation(program: Program, statement: Statement) -> FloatAccumulation | None:
     """What a statement accumulates in floating-point numbers; None if it is no such statement."""
     value, write = statement.value, statement.write
-    own = [i for i, r in enumerate(statement.reads) if r.array == write.array]
+    own = own_reads(statement)
     if not isinstance(program.array(write.array).type, Float) or len(own) != 1 or not isinstance(value, Apply):
         return None
-    if value.op not in ("add", "sub", "min", "max") or not statement.reads[own[0]].map.is_equal(write.map):
+    if value.op not in ("add", "sub", "min", "max"):
         return None
     place = [isinstance(a, Read) and a.index == own[0] for a in value.args]
     if place.count(True) != 1 or (value.op == "sub" and place[1]):
         return None
     return FloatAccumulation(value.op, own[0], value.args[1 - place.index(True)], place[1])
+
+
+def own_reads(statement: Statement) -> list[int]:
+    """Numbers of the reads that fetch the element that is written."""
+    write = statement.write
+    return [i for i, r in enumerate(statement.reads) if r.array == write.array and r.map.is_equal(write.map)]
 
 
 def in_order(program: Program, statement: Statement, reduced: Sequence[int]) -> Steps[Statement]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import permutations
 from math import prod
+from typing import Protocol
 
 import islpy as isl
 import networkx as nx
@@ -22,12 +23,12 @@ from compiler.bind.vector.array_state import Contents, Indices, Written
 from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
-from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order
+from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order, own_reads
 from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.bind.vector.scans import Scan, scan_of, scanned
 from compiler.bind.vector.scatter_updates import keeps_bits, update_of
-from compiler.frontend.parallel_array.array import Array, array_constant, input
+from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
 from compiler.frontend.parallel_array.functions import broadcast_to, maximum, minimum, scattered, stretch
@@ -37,9 +38,25 @@ from compiler.frontend.parallel_array.program import program as array_program
 from compiler.frontend.parallel_array.views import MOST_DIMENSIONS, viewed
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, children, is_floating, postorder
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.program import Array as ProgramArray
 from compiler.ir.types import BFLOAT16, Float, Int, Type
 
-__all__ = ["from_program"]
+__all__ = [
+    "MOST_STEPS",
+    "Around",
+    "Space",
+    "Translation",
+    "accumulation_of",
+    "carries",
+    "check_numbers",
+    "element_of",
+    "from_program",
+    "given_array",
+    "in_statement_order",
+    "precedes",
+    "singles_of",
+    "touching",
+]
 
 MOST_STEPS = 128
 """Turns of a loop that are unrolled."""
@@ -54,9 +71,14 @@ Rows = list[tuple[tuple[int, ...], int, int]]
 def from_program(program: Program, float32: bool = True, bfloat16: bool = True) -> ArrayProgram:
     """`program` as parallel arrays with the same inputs and outputs, for lanes that compute with such numbers. Raises
     `VectorTargetError` naming the statement that cannot be translated, and why."""
+    check_numbers(program, float32, bfloat16)
+    return Translation(program).run()
+
+
+def check_numbers(program: Program, float32: bool, bfloat16: bool) -> None:
+    """Raises `VectorTargetError` if a program computes with numbers that the lanes do not have."""
     for statement in program.statements:
         _check_lanes(statement, float32, bfloat16)
-    return _Translation(program).run()
 
 
 def _check_lanes(statement: Statement, float32: bool, bfloat16: bool) -> None:
@@ -72,7 +94,7 @@ def _check_lanes(statement: Statement, float32: bool, bfloat16: bool) -> None:
                                 f"are asked for: give the option {option} ({option}=True, --option {option}=true)")
 
 
-class _Translation:
+class Translation:
     """`contents`: what arrays hold so far; missing ones hold zeros."""
 
     def __init__(self, program: Program) -> None:
@@ -82,25 +104,32 @@ class _Translation:
 
     def run(self) -> ArrayProgram:
         for array in self.program.inputs:
-            kind = _element(array.type, f"input {array.name}")
-            if len(array.shape) > MOST_DIMENSIONS:
-                raise VectorTargetError(f"input {array.name} has {len(array.shape)} dimensions; the vector target has "
-                                        f"arrays of up to {MOST_DIMENSIONS}")
-            ends = () if isinstance(kind, Float) else (kind.minimum, kind.maximum)
-            given = input(array.name, array.shape, container(kind), *ends)
+            given = given_array(array, f"input {array.name}")
             self.contents[array.name] = Contents(array.shape, given.dtype, given)
         for statement in _ordered(self.program, self.program.statements):
-            for single in _singles(self.program, statement):
-                for step in _in_order(self.program, single):
+            for single in singles_of(self.program, statement):
+                for step in in_statement_order(self.program, single, Space(single)):
                     self._translated(step)
         outputs = {array.name: self._held(array.name, "output").result() for array in self.program.outputs}
         return array_program(self.program.name, **outputs)
+
+    def space_of(self, statement: Statement) -> Space:
+        """The index space that a statement runs over."""
+        return Space(statement)
+
+    def simplified(self, statement: Statement) -> Statement:
+        """The statement without the loops of one iteration."""
+        return without_unit_loops(statement)
+
+    def source_of(self, statement: Statement, access: Access) -> tuple[Array, tuple[int, ...]]:
+        """An array that holds what an access reads, and where its first element is in the one that is meant."""
+        return self._held(access.array).read(), (0,) * len(self.program.array(access.array).shape)
 
     def _held(self, name: str, role: str = "array") -> Contents:
         """What an array holds."""
         if name not in self.contents:
             array = self.program.array(name)
-            kind = container(_element(array.type, f"{role} {name}"))
+            kind = container(element_of(array.type, f"{role} {name}"))
             self.contents[name] = Contents(array.shape, kind)
         return self.contents[name]
 
@@ -122,14 +151,14 @@ class _Translation:
                                     "that walk consecutive elements as one loop")
         scan = self._scan(statement)
         if scan is None:
-            statement = without_unit_loops(statement)
-        space = _Space(statement)
+            statement = self.simplified(statement)
+        space = self.space_of(statement)
         if isinstance(statement.value, Store):
             self._scatter(statement, statement.value, space)
             return
         target = self.program.array(statement.write.array)
-        kind = _element(target.type, f"array {target.name}")
-        written, accumulated = _Target(space, statement), _accumulation(self.program, statement)
+        kind = element_of(target.type, f"array {target.name}")
+        written, accumulated = _Target(space, statement), accumulation_of(self.program, statement)
         if scan is not None:
             term = space.spread(self._value(statement, scan.term, space)).astype(container(kind))
             neutral = _neutral(scan.op, term.dtype)
@@ -148,11 +177,11 @@ class _Translation:
 
     def _scan(self, statement: Statement) -> Scan | None:
         """The scan that a statement is which needs its own results other than to accumulate."""
-        if isinstance(statement.value, Store) or _accumulation(self.program, statement) is not None:
+        if isinstance(statement.value, Store) or accumulation_of(self.program, statement) is not None:
             return None
-        return scan_of(self.program, statement) if _precedes(self.program, statement, statement) else None
+        return scan_of(self.program, statement) if precedes(self.program, statement, statement) else None
 
-    def _scatter(self, statement: Statement, store: Store, space: _Space) -> None:
+    def _scatter(self, statement: Statement, store: Store, space: Space) -> None:
         """A store of the whole of a statement, in the order of its iterators."""
         name = store.memory
         update = update_of(store.value, Load(name, store.index, (), self.program.array(name).type))
@@ -160,25 +189,25 @@ class _Translation:
         if space.mask is not None:
             index = space.mask.select(index.astype(np.dtype(np.int32)), -1)
         value = space.spread(self._value(statement, update.term if update else store.value, space))
-        kind, found = _element(self.program.array(name).type, f"array {name}"), self._held(name).read()
+        kind, found = element_of(self.program.array(name).type, f"array {name}"), self._held(name).read()
         for part in _parts_of(index, update is not None and isinstance(update.term, Const)):
             found = scattered(found, index[part], value[part], update is not None)
         self._held(name).write(Written(cut(found, kind) if update else found, Place((0,), (1,))))
 
-    def _accumulated(self, statement: Statement, found: _Accumulation, space: _Space, written: _Target,
+    def _accumulated(self, statement: Statement, found: _Accumulation, space: Space, written: _Target,
                      kind: Int) -> Array:
         before = self._words(statement, statement.reads[found.read], space, written)
         terms = space.spread(self._value(statement, found.term, space))
         if space.mask is not None:
             terms = space.mask.select(terms, _neutral(found.op, terms.dtype))
         axes = written.reduced
-        if found.op == "add":
-            total = terms.sum(axes, container(kind)) if axes else terms
-            return cut(before + total.astype(container(kind)), kind)
+        if found.op in ("add", "sub"):
+            total = (terms.sum(axes, container(kind)) if axes else terms).astype(container(kind))
+            return cut(before + total if found.op == "add" else before - total, kind)
         less = terms.min(axes) if found.op == "min" else terms.max(axes)
         return (minimum if found.op == "min" else maximum)(before, less.astype(container(kind)))
 
-    def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: _Space) -> Array:
+    def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: Space) -> Array:
         """Of a statement that has one term for an element."""
         before = space.spread(self._words(statement, statement.reads[found.read], space, None))
         term = space.spread(self._value(statement, found.term, space))
@@ -186,7 +215,7 @@ class _Translation:
         after = plain_operation(found.op)(*operands)
         return after if space.mask is None else space.mask.select(after, before)
 
-    def _value(self, statement: Statement, value: Expr, space: _Space) -> Array:
+    def _value(self, statement: Statement, value: Expr, space: Space) -> Array:
         def read(number: int) -> Array:
             return self._words(statement, statement.reads[number], space, None)
 
@@ -195,22 +224,24 @@ class _Translation:
         except UnsupportedValue as error:
             raise VectorTargetError(f"{statement}: {error}") from None
 
-    def _words(self, statement: Statement, access: Access, space: _Space, written: _Target | None) -> Array:
+    def _words(self, statement: Statement, access: Access, space: Space, written: _Target | None) -> Array:
         """The words of an access for all iterations, or for those that `written` keeps."""
-        declared, held = self.program.array(access.array), self._held(access.array)
-        inside = clamped(access, statement.domain, declared.shape)
+        inside = clamped(access, space.domain, self.program.array(access.array).shape)
         rows = space.rows(statement, access) if inside is None else space.rows_of(statement, access, inside)
         kept = list(range(len(space.sizes))) if written is None else written.kept
         sizes = tuple(space.sizes[k] for k in kept)
         matrix = tuple(tuple(row[k] for k in kept) for row, *_ in rows)
         offset, factors = [o for _, o, _ in rows], tuple(divisor for *_, divisor in rows)
+        held = self._held(access.array)
         if all(f == 1 for f in factors):
             part = held.last([Indices.of(o, row, sizes) for o, row in zip(offset, matrix, strict=True)])
             if part is not None:
                 return _part_viewed(part, sizes, matrix, offset)
-        source = held.read() if all(f == 1 for f in factors) else stretch(held.read(), factors)
+        source, first = self.source_of(statement, access)
+        source = source if all(f == 1 for f in factors) else stretch(source, factors)
         expression = source.expression
         boundary = None if space.mask is None and inside is None else CLAMP
+        offset = [o - start for o, start in zip(offset, first, strict=True)]
         return Array(viewed(expression, sizes, matrix, offset, boundary, expression.location))
 
 
@@ -234,7 +265,17 @@ def _parts_of(index: Array, one: bool) -> Iterator[slice | tuple[()]]:
     yield from (slice(first, first + count) for first in range(0, index.shape[0], count))
 
 
-def _element(type: Type, what: str) -> Int | Float:
+def given_array(array: ProgramArray, what: str) -> Array:
+    """An array that is there before. Raises `VectorTargetError`, which calls it `what`."""
+    kind = element_of(array.type, what)
+    if len(array.shape) > MOST_DIMENSIONS:
+        raise VectorTargetError(f"{what} has {len(array.shape)} dimensions; the vector target has arrays of up to "
+                                f"{MOST_DIMENSIONS}")
+    ends = () if isinstance(kind, Float) else (kind.minimum, kind.maximum)
+    return input(array.name, array.shape, container(kind), *ends)
+
+
+def element_of(type: Type, what: str) -> Int | Float:
     if type not in NUMBERS and (not isinstance(type, Int) or type.width > 32):
         raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits "
                                 "and float8.23 and float8.7, that is float and __bf16 in C; the targets dataflow and "
@@ -246,7 +287,7 @@ def _element(type: Type, what: str) -> Int | Float:
 def _neutral(op: str, kind: np.dtype) -> int:
     """What accumulating leaves as it is."""
     low, high = bounds(kind)
-    return {"add": 0, "min": high, "max": low}[op]
+    return {"add": 0, "sub": 0, "min": high, "max": low}[op]
 
 
 # Order.
@@ -257,7 +298,7 @@ def _ordered(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(statements)))
     graph.add_edges_from((i, j) for i, j in permutations(range(len(statements)), 2)
-                         if _precedes(program, statements[i], statements[j]))
+                         if precedes(program, statements[i], statements[j]))
     groups = nx.condensation(graph)
     for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
         members = [statements[i] for i in sorted(groups.nodes[group]["members"])]
@@ -293,21 +334,22 @@ def _distances(program: Program, statements: Sequence[Statement]) -> isl.Set:
 def _runs_whole(program: Program, statement: Statement) -> bool:
     """Whether no iteration needs another's result, but for accumulating it, the write moves along the array's
     dimensions one loop each, and every point of the index space writes an element of its own."""
-    accumulated = _accumulation(program, statement) is not None
-    if not accumulated and _precedes(program, statement, statement):
+    accumulated = accumulation_of(program, statement) is not None
+    if carries(program, statement, program.order_of(statement.name).lex_lt_map(program.order_of(statement.name))):
         return False
-    spaces = [_Space(single) for single in _singles(program, statement)]
+    spaces = [Space(single) for single in singles_of(program, statement)]
     return not any(space.folds() or (not accumulated and space.repeats()) for space in spaces)
 
 
 def _is_scan(program: Program, statement: Statement) -> bool:
     """Whether a statement that needs its own results combines all of those before, and can be written whole."""
-    singles = _singles(program, statement)
-    return (len(singles) == 1 and _accumulation(program, statement) is None and scan_of(program, singles[0]) is not None
-            and not _Space(singles[0]).folds() and not _Space(singles[0]).repeats())
+    singles = singles_of(program, statement)
+    if len(singles) != 1 or accumulation_of(program, statement) is not None or scan_of(program, singles[0]) is None:
+        return False
+    return not Space(singles[0]).folds() and not Space(singles[0]).repeats()
 
 
-def _singles(program: Program, statement: Statement) -> list[Statement]:
+def singles_of(program: Program, statement: Statement) -> list[Statement]:
     """The statement in parts in which every index is one function, affine or a sum divided by a number."""
     parts = divided(statement, lambda name: program.array(name).shape)
     return [single for part in parts for single in by_residue(part)]
@@ -328,7 +370,21 @@ def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Stat
         yield from _ordered(program, [s for s in now if not s.domain.is_empty()])
 
 
-def _precedes(program: Program, a: Statement, b: Statement) -> bool:
+def carries(program: Program, statement: Statement, before: isl.Map) -> bool:
+    """Whether some iteration needs another's result, or replaces what it needs, of those pairs of which one comes
+    `before` the other; but for accumulating."""
+    found = accumulation_of(program, statement)
+    pairs = [(a, b) for read in statement.reads for a, b in ((statement.write, read), (read, statement.write))]
+    if found is None:
+        pairs.append((statement.write, statement.write))
+    else:
+        own = statement.reads[found.read]
+        pairs = [(a, b) for a, b in pairs if a is not own and b is not own]
+    return any(not touching(statement, a, statement, b).intersect(before).is_empty()
+               for a, b in pairs if a.array == b.array)
+
+
+def precedes(program: Program, a: Statement, b: Statement) -> bool:
     """Whether some iteration of `a` has to come before one of `b`."""
     return any(not needed.is_empty() for needed in _orderings(program, a, b))
 
@@ -337,10 +393,10 @@ def _orderings(program: Program, a: Statement, b: Statement) -> Iterator[isl.Map
     """Iterations of `a` and of `b` that come later and touch the same element, which one of both writes."""
     before = program.order_of(a.name).lex_lt_map(program.order_of(b.name))
     pairs = [(a.write, b.write), *((a.write, r) for r in b.reads), *((r, b.write) for r in a.reads)]
-    return (_touching(a, x, b, y).intersect(before) for x, y in pairs if x.array == y.array)
+    return (touching(a, x, b, y).intersect(before) for x, y in pairs if x.array == y.array)
 
 
-def _touching(a: Statement, x: Access, b: Statement, y: Access) -> isl.Map:
+def touching(a: Statement, x: Access, b: Statement, y: Access) -> isl.Map:
     first, second = x.map.intersect_domain(a.domain), y.map.intersect_domain(b.domain)
     return first.apply_range(second.reverse())
 
@@ -357,30 +413,32 @@ class _Accumulation:
     term: Expr
 
 
-def _in_order(program: Program, statement: Statement) -> Iterator[Statement]:
-    """A statement that adds up floating-point numbers, term by term; any other one as it is."""
+def in_statement_order(program: Program, statement: Statement, space: Space) -> Iterator[Statement]:
+    """A statement that adds up floating-point numbers, term by term; any other one as it is. Raises
+    `VectorTargetError`."""
     if float_accumulation(program, statement) is None:
         yield statement
         return
-    yield from in_order(program, statement, _Target(_Space(statement), statement).reduced)
+    yield from in_order(program, statement, _Target(space, statement).reduced)
 
 
-def _accumulation(program: Program, statement: Statement) -> _Accumulation | FloatAccumulation | None:
+def accumulation_of(program: Program, statement: Statement) -> _Accumulation | FloatAccumulation | None:
     """What a statement accumulates: the element that it writes is read once, as an operand of the last operation."""
     if isinstance(program.array(statement.write.array).type, Float):
         return float_accumulation(program, statement)
-    own = [i for i, r in enumerate(statement.reads) if r.array == statement.write.array]
+    own = own_reads(statement)
     value, kinds = statement.value, [statement.value.type]
     while isinstance(value, Cast):
         value = value.arg
         kinds.append(value.type)
-    if len(own) != 1 or not isinstance(value, Apply) or not statement.reads[own[0]].map.is_equal(statement.write.map):
+    if len(own) != 1 or not isinstance(value, Apply):
         return None
     parts = _parts(value)
-    if parts is None or (len(kinds) > 1 and parts[0] != "add"):
+    if parts is None or (len(kinds) > 1 and parts[0] not in ("add", "sub")):
         return None
     op, operands = parts
-    element = [i for i, o in enumerate(operands) if _is_read(o, own[0], op)]
+    places = operands[:1] if op == "sub" else operands
+    element = [i for i, o in enumerate(places) if _is_read(o, own[0], op)]
     if len(element) != 1 or not all(keeps_bits(kind, _word(operands[element[0]])) for kind in kinds):
         return None
     return _Accumulation(op, own[0], operands[1 - element[0]])
@@ -390,7 +448,7 @@ def _parts(value: Apply) -> tuple[str, tuple[Expr, Expr]] | None:
     if value.op == "mad":
         a, b, c = value.args
         return "add", (c, Apply("mul", (a, b), value.type))
-    if value.op in ("add", "min", "max"):
+    if value.op in ("add", "sub", "min", "max"):
         return value.op, (value.args[0], value.args[1])
     return None
 
@@ -398,7 +456,7 @@ def _parts(value: Apply) -> tuple[str, tuple[Expr, Expr]] | None:
 def _is_read(value: Expr, number: int, op: str) -> bool:
     """Whether an operand is the element, at its own type; converted to another only where sums wrap anyway."""
     word = _word(value)
-    while op == "add" and isinstance(value, Cast) and keeps_bits(value.type, word):
+    while op in ("add", "sub") and isinstance(value, Cast) and keeps_bits(value.type, word):
         value = value.arg
     return isinstance(value, Read) and value.index == number
 
@@ -413,22 +471,40 @@ def _word(value: Expr) -> Type:
 # Index spaces.
 
 
-class _Space:
-    """The iterations of a statement as an index space from 0. Where they are no box, the space is the least box around
-    them, and `mask` says which of its points they are."""
+class Mask(Protocol):
+    """Which points of an index space are iterations."""
 
-    def __init__(self, statement: Statement) -> None:
+    def select(self, value: Array, others: ArrayLike) -> Array:
+        """`value` for all iterations, and `others` for the points around them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Around:
+    """A box around the iterations of a statement that it runs over instead; `mask` says which points of it they are."""
+
+    box: isl.Set
+    mask: Mask
+
+
+class Space:
+    """The iterations of a statement as an index space from 0. Where they are no box, the space is the least box around
+    them, or one that is given, and `mask` says which of its points they are."""
+
+    def __init__(self, statement: Statement, around: Around | None = None) -> None:
         self.statement = statement
-        domain = statement.domain
+        self.domain = domain = around.box if around else statement.domain
         dimensions = range(len(statement.iterators))
         self.low = [domain.dim_min_val(k).to_python() for k in dimensions]
         self.sizes = [domain.dim_max_val(k).to_python() - low + 1 for k, low in zip(dimensions, self.low, strict=True)]
-        whole = statement.box() is not None
-        self.mask = None if whole else IterationMask(domain, tuple(self.low), tuple(self.sizes))
+        whole = around is not None or statement.box() is not None
+        self.mask: Mask | None = around.mask if around else None
+        if not whole:
+            self.mask = IterationMask(domain, tuple(self.low), tuple(self.sizes))
 
     def rows(self, statement: Statement, access: Access) -> Rows:
         """The affine functions of an access, counted from the first iteration."""
-        parts = parts_of(access, statement.domain)
+        parts = parts_of(access, self.domain)
         if len(parts) != 1:
             raise VectorTargetError(f"{statement.label(access)}: the access to {access.array} changes from iteration "
                                     "to iteration")
@@ -478,7 +554,7 @@ class _Space:
 class _Target:
     """Where a statement writes: per dimension of the array an iterator with a step, or a fixed index."""
 
-    def __init__(self, space: _Space, statement: Statement) -> None:
+    def __init__(self, space: Space, statement: Statement) -> None:
         rows = space.rows(statement, statement.write)
         self.offsets = [o for _, o, _ in rows]
         self.axes: list[int | None] = []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hw.vector_lanes.isa import Control, Entry, Mode
 
 __all__ = ["Affine", "Instruction", "Loop", "MemoryArray", "Note", "Number", "Setting", "Statement", "Transfer",
-           "VectorProgram", "entries", "number", "sampled", "unrolled"]
+           "VectorProgram", "at", "entries", "has_stepping_counts", "number", "sampled", "unrolled"]
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Loop:
-    """`body`, `count` times."""
+    """`body`, `count` times: a number that may step with the loops around it, as that of columns left of a diagonal."""
 
-    count: int
+    count: Number
     body: tuple[Statement, ...]
 
 
@@ -157,7 +157,7 @@ def unrolled(body: Sequence[Statement], counters: tuple[int, ...] = ()) -> Itera
     for statement in body:
         match statement:
             case Loop():
-                for i in range(statement.count):
+                for i in range(at(statement.count, counters)):
                     yield from unrolled(statement.body, (*counters, i))
             case Note():
                 continue
@@ -171,20 +171,35 @@ def sampled(body: Sequence[Statement], counters: tuple[int, ...] = (), times: in
         tuple[Statement, int]]:
     """Statements as `unrolled` gives them, each with how many are like it: of a loop whose turns differ in addresses
     only, the first, the second, which stands for others, and the last one are given. So the least and the largest
-    address of everything are among them."""
+    address of everything are among them. Of one in which counts of loops step, too, which changes linearly from turn to
+    turn, so many turns are given that the sums are right."""
     for statement in body:
         if isinstance(statement, Loop):
-            count = statement.count
-            turns = [(0, 1), (1, count - 2), (count - 1, 1)] if count > 3 and not _varies(statement.body) else \
-                [(turn, 1) for turn in range(count)]
-            for turn, weight in turns:
+            for turn, weight in _sampled_turns(statement, at(statement.count, counters)):
                 yield from sampled(statement.body, (*counters, turn), times * weight)
         else:
             yield from ((plain, times) for plain in unrolled((statement,), counters))
 
 
+def _sampled_turns(loop: Loop, count: int) -> list[tuple[int, int]]:
+    """The turns of a loop that stand for all `count` of them, each with how many it stands for."""
+    if count <= 3 or _varies(loop.body):
+        return [(turn, 1) for turn in range(count)]
+    if not has_stepping_counts(loop.body):
+        return [(0, 1), (1, count - 2), (count - 1, 1)]
+    half, odd = divmod(count - 2, 2)
+    middle = [(1 + half, 1)] if odd else []
+    return [(0, 1), (1, half), *middle, (count - 2, half), (count - 1, 1)] if half else [(n, 1) for n in range(count)]
+
+
+def has_stepping_counts(body: Sequence[Statement]) -> bool:
+    """Whether the count of a loop steps with those around it."""
+    return any(isinstance(statement, Loop) and (isinstance(statement.count, Affine) or
+                                                has_stepping_counts(statement.body)) for statement in body)
+
+
 def _varies(body: Sequence[Statement]) -> bool:
-    """Whether something besides addresses steps: settings, or sizes of transfers."""
+    """Whether something besides addresses and counts of loops steps: settings, or sizes of transfers."""
     for statement in body:
         match statement:
             case Setting(values=sizes):

@@ -33,7 +33,7 @@ class IterationMask:
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
         if self._hole is None:
-            return where(array_constant(self._table()), value, others)
+            return where(array_constant(self.table()), value, others)
         return where(self._hole, others, value)
 
     @cached_property
@@ -51,7 +51,7 @@ class IterationMask:
                 bits = own if bits is None else bits & own
         return bits
 
-    def _table(self) -> np.ndarray:
+    def table(self) -> np.ndarray:
         """A bit for each point: bool of shape `sizes`."""
         rows = max(1, _POINTS // max(1, int(np.prod(self.sizes[1:], dtype=np.int64))))
         first = range(0, self.sizes[0], rows)

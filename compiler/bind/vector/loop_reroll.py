@@ -39,7 +39,7 @@ def _shape(statement: Statement) -> object:
         case Note():
             return ("note", statement.text)
         case Loop():
-            return ("loop", statement.count, tuple(_shape(s) for s in statement.body))
+            return ("loop", tuple(_shape(s) for s in statement.body))
 
 
 def _numbers(group: Sequence[Statement]) -> list[Number]:
@@ -47,7 +47,7 @@ def _numbers(group: Sequence[Statement]) -> list[Number]:
     for statement in group:
         match statement:
             case Loop():
-                found += _numbers(statement.body)
+                found += [statement.count, *_numbers(statement.body)]
             case Note():
                 continue
             case _:
@@ -94,7 +94,8 @@ def _looped(statement: Statement, deltas: list[int]) -> Statement:
     """`statement` inside a new outermost loop; takes its share of `deltas` from the front."""
     match statement:
         case Loop():
-            return Loop(statement.count, tuple(_looped(s, deltas) for s in statement.body))
+            count = number(_base(statement.count), (deltas.pop(0), *_steps(statement.count)))
+            return Loop(count, tuple(_looped(s, deltas) for s in statement.body))
         case Note():
             return statement
         case _:

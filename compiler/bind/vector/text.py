@@ -67,7 +67,7 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
                        f"{print_number(statement.offset)} bytes {print_number(statement.bytes)} "
                        f"rows {print_number(statement.rows)}")
             case Loop(count, inner):
-                yield f"{indent}loop {count} {{"
+                yield f"{indent}loop {print_number(count)} {{"
                 yield from _lines(inner, indent + "  ")
                 yield f"{indent}}}"
 
@@ -91,7 +91,7 @@ _RUN = re.compile(rf"run (\w+) ([SV])([EV]) ([BHW]) ([BHW]) ([SU]) ([123])D((?: 
 _MOVE = re.compile(rf"(?:load ({_NUMBER}) from|store ({_NUMBER}) to) (\w+) ({_NUMBER}) bytes ({_NUMBER}) "
                    rf"rows ({_NUMBER})")
 _SET = re.compile(rf"({'|'.join(SETTING_LENGTHS)})((?: {_NUMBER})+)")
-_LOOP = re.compile(r"loop (\d+) \{")
+_LOOP = re.compile(rf"loop ({_NUMBER}) \{{")
 
 
 def parse_number(text: str) -> Number:
@@ -128,7 +128,7 @@ def _parse_body(lines: list[tuple[int, str]], place: int, nested: bool) -> tuple
         place += 1
         if found := _LOOP.fullmatch(line):
             inner, place = _parse_body(lines, place, nested=True)
-            body.append(Loop(int(found[1]), inner))
+            body.append(Loop(parse_number(found[1]), inner))
         else:
             body.append(_parse_statement(line, line_number))
     if nested:

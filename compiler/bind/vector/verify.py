@@ -52,8 +52,11 @@ def _check_loops(body: Sequence[Statement], depth: int) -> None:
     for statement in body:
         match statement:
             case Loop(count, inner):
-                if count < 1:
+                if isinstance(count, int) and count < 1:
                     raise VectorProgramError(f"a loop of {count} iterations")
+                if isinstance(count, Affine) and len(count.steps) > depth:
+                    raise VectorProgramError(f"a loop of {count} iterations: it steps with a loop that is not around "
+                                             "it")
                 _check_loops(inner, depth + 1)
             case Note():
                 continue

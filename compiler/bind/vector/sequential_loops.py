@@ -1,0 +1,386 @@
+"""Loops that carry values from turn to turn, as loops of the vector program: arrays stay in main memory, and turns are
+carried out in blocks.
+
+What a block needs of the blocks before comes first, for all of its turns at once: in the substitution of a triangular
+system the rows of a block less what the solved rows contribute, in squares of the matrix. The turns of a block follow,
+each on a box around what any of them touches, with a mask. Three blocks, turns or squares of each kind are compiled;
+where numbers of the code step from one to the next, and do so up to the last one, they are a loop, so that the code and
+the time to find it do not grow with the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf, isqrt, prod
+
+import islpy as isl
+import numpy as np
+
+from compiler.bind.vector.errors import VectorTargetError
+from compiler.bind.vector.from_program import MOST_STEPS, Around, Space, accumulation_of, given_array, singles_of
+from compiler.bind.vector.ir import Loop, Statement
+from compiler.bind.vector.iteration_masks import IterationMask
+from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
+from compiler.bind.vector.memory_pieces import PieceCompiler
+from compiler.bind.vector.statement_groups import (
+    Turns,
+    groups_of,
+    in_time,
+    needs_itself,
+    split_by_sources,
+    turns_of,
+    unwritten_arrays,
+)
+from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
+from compiler.frontend.parallel_array.functions import where
+from compiler.ir.expr import Apply, Expr, postorder
+from compiler.ir.program import Program
+from compiler.ir.program import Statement as ProgramStatement
+from compiler.ir.types import Int
+
+__all__ = ["SequentialCode", "unrolled_operations"]
+
+SHORT = 16
+"""Turns of a loop that are as well unrolled."""
+
+DIVISION = 8
+"""Instructions for each bit of a quotient."""
+
+MOST_POINTS = 1 << 14
+"""Points of the masks of all turns of a block."""
+
+PEELED = 3
+"""Turns at the beginning of a loop that may be unlike the others."""
+
+FEW = 4
+"""Turns of a loop that are made one by one."""
+
+Code = tuple[Statement, ...]
+
+
+def unrolled_operations(program: Program) -> float:
+    """Operations of the turns of all loops that carry values from turn to turn, in a row; very many if there are loops
+    inside of turns, or too many turns. 0 if there are only loops of `SHORT` turns."""
+    total = 0.0
+    for group in groups_of(program, program.statements, None):
+        turns = _carrying(program, group, None)
+        if turns is None or turns.count <= SHORT:
+            continue
+        plain = turns.count <= MOST_STEPS and not any(_has_loops(program, s, turns) for s in group)
+        total += turns.count * sum(_operations(s.value) for s in group) if plain else inf
+    return total
+
+
+def _carrying(program: Program, group: Sequence[ProgramStatement], agree: isl.Map | None) -> Turns | None:
+    """The loop that carries values between statements of a group, of turns that agree; None if there is none."""
+    carries = len(group) > 1 or needs_itself(program, group[0], agree)
+    return turns_of(program, group) if carries else None
+
+
+def _has_loops(program: Program, statement: ProgramStatement, turns: Turns) -> bool:
+    """Whether a statement has several iterations in a turn."""
+    order = program.order_of(statement.name).intersect_domain(statement.domain)
+    other = [d for d in range(order.dim(isl.dim_type.out)) if d != turns.dimension]
+    for d in reversed(other):
+        order = order.project_out(isl.dim_type.out, d, 1)
+    return not order.is_injective()
+
+
+def _operations(value: Expr) -> int:
+    """Vector instructions of a value, about: a division takes some for every bit."""
+    return sum(DIVISION * node.type.width if node.op in ("div", "rem") and isinstance(node.type, Int) else 1
+               for node in postorder(value) if isinstance(node, Apply))
+
+
+@dataclass(frozen=True)
+class _RowMask:
+    """The bits of a turn, of a table with those of all turns."""
+
+    table: Array
+    row: int
+
+    def select(self, value: Array, others: ArrayLike) -> Array:
+        """`value` for all iterations, and `others` for the points around them."""
+        return where(self.table[self.row], value, others)
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """Boxes around the iterations of a statement in the turns of a block: per iterator, by how much the first one moves
+    from turn to turn, the first one in turn 0, and how many there are. `table`: the iterations in every turn."""
+
+    steps: tuple[int, ...]
+    low: tuple[int, ...]
+    sizes: tuple[int, ...]
+    table: Array
+
+    def around(self, statement: ProgramStatement, turn: int) -> Around:
+        """The box of a turn."""
+        box = _box(statement.domain.get_space(), self.lows(turn), self.sizes)
+        return Around(box, _RowMask(self.table, turn))
+
+    def lows(self, turn: int) -> tuple[int, ...]:
+        """The first point of the box of a turn."""
+        return tuple(low + turn * step for low, step in zip(self.low, self.steps, strict=True))
+
+
+def _box(space: isl.Space, lows: Sequence[int], sizes: Sequence[int]) -> isl.Set:
+    box = isl.Set.universe(space)
+    for k, (low, size) in enumerate(zip(lows, sizes, strict=True)):
+        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(low))
+        box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(low + size - 1))
+    return box
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where code is made for: the times of the turns around it, and which times agree in them."""
+
+    times: isl.Set | None = None
+    agree: isl.Map | None = None
+
+    def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
+        """The same in a turn of another loop."""
+        return _Place(times if self.times is None else self.times.intersect(times),
+                      agree if self.agree is None else self.agree.intersect(agree))
+
+
+@dataclass
+class SequentialCode:
+    """Makes the code of a program. Raises `VectorTargetError` where turns of a loop are not alike."""
+
+    pieces: PieceCompiler
+
+    @property
+    def program(self) -> Program:
+        """What it is made of."""
+        return self.pieces.program
+
+    def body(self) -> Code:
+        """All of it."""
+        given = {array.name for array in self.program.inputs}
+        for statement in self.program.statements:
+            if statement.write.array in given:
+                raise VectorTargetError(f"{statement}: it writes input {statement.write.array}")
+        zeros = self.pieces.zeros(unwritten_arrays(self.program))
+        return zeros + self._sequence(self.program.statements, _Place())
+
+    # Statements in order.
+
+    def _sequence(self, statements: Sequence[ProgramStatement], place: _Place,
+                  boxes: Mapping[int, _Boxes] | None = None, turn: int = 0) -> Code:
+        """The code of statements in a turn of the loops around them. `boxes`: around the iterations of some, by their
+        identity, in the turns of the innermost one; `turn` is the number of this one."""
+        found: list[Statement] = []
+        waiting: list[ProgramStatement] = []
+        around: dict[int, Around] = {}
+
+        def flush() -> None:
+            if waiting:
+                found.extend(self._piece(waiting, around))
+                waiting.clear()
+
+        for group in groups_of(self.program, statements, place.agree):
+            if len(group) > 1 or needs_itself(self.program, group[0], place.agree):
+                flush()
+                found += self._loop(group, place)
+                continue
+            (statement,) = group
+            now = self._restricted(statement, place)
+            if boxes and id(statement) in boxes:
+                around[id(now)] = boxes[id(statement)].around(now, turn)
+                waiting.append(now)
+            elif not now.domain.is_empty() and (chunks := self._chunks(statement, now, place)):
+                flush()
+                found += chunks
+            elif not now.domain.is_empty():
+                waiting += singles_of(self.program, now)
+        flush()
+        return tuple(found)
+
+    def _piece(self, statements: Sequence[ProgramStatement], around: Mapping[int, Around]) -> Code:
+        """The code of statements that can each run as a whole."""
+        def space_of(statement: ProgramStatement) -> Space:
+            return Space(statement, around.get(id(statement)))
+
+        for statement in statements:
+            space = space_of(statement)
+            if space.folds() or (accumulation_of(self.program, statement) is None and space.repeats()):
+                raise VectorTargetError(f"{statement}: it writes an element more than once in an iteration of a loop "
+                                        "with a loop-carried dependence")
+        try:
+            return self.pieces.code(statements, space_of)
+        except VectorTargetError:
+            if len(statements) == 1:
+                raise
+            # Each may read what those before have stored.
+            return tuple(s for statement in statements for s in self.pieces.code([statement], space_of))
+
+    def _restricted(self, statement: ProgramStatement, place: _Place) -> ProgramStatement:
+        if place.times is None:
+            return statement
+        order = self.program.order_of(statement.name)
+        domain = statement.domain.intersect(order.intersect_range(place.times).domain()).coalesce()
+        return replace(statement, domain=domain)
+
+    # Loops.
+
+    @property
+    def _block(self) -> int:
+        """Turns of a block: a square of elements takes a quarter of the scratchpad at most."""
+        size = max(given_array(array, f"array {array.name}").dtype.itemsize for array in self.program.arrays)
+        return min(64, 1 << (isqrt(self.pieces.spec.capacity // (4 * size)).bit_length() - 1))
+
+    def _loop(self, group: Sequence[ProgramStatement], place: _Place) -> Code:
+        pairs = [(s, n) for s, n in ((s, self._restricted(s, place)) for s in group) if not n.domain.is_empty()]
+        if not pairs:
+            return ()
+        group, now = [s for s, _ in pairs], [n for _, n in pairs]
+        turns, space = turns_of(self.program, now), self._time_space()
+        if turns.count == 1:
+            return self._piece(in_time(self.program, now), {})
+        if turns.count > 2 * self._block:
+            return self._blocks(group, place, turns)
+        agree = turns.same(space, 1)
+        around = [(id(s), self._boxes(s, n, turns)) for s, n in zip(group, now, strict=True)]
+        boxes = {name: found for name, found in around if found is not None}
+
+        def code(turn: int, masked: bool) -> Code:
+            return self._sequence(group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None,
+                                  turn)
+
+        return self._turns(code, turns.count, group[0])
+
+    def _time_space(self) -> isl.Space:
+        return self.program.order_of(self.program.statements[0].name).range().get_space()
+
+    def _blocks(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> Code:
+        """The code of a loop block by block; the last one may be shorter."""
+        block, space = self._block, self._time_space()
+        same = turns.same(space, block)
+        inside = same if place.agree is None else place.agree.intersect(same)
+        parts = split_by_sources(self.program, group, inside)
+
+        @cache
+        def made(number: int) -> Code:
+            times = turns.part(space, number * block, min((number + 1) * block, turns.count) - 1)
+            return self._sequence(parts, place.inside(times, same))
+
+        def code(number: int, masked: bool) -> Code:
+            return made(number)
+
+        whole, rest = divmod(turns.count, block)
+        return self._turns(code, whole, group[0]) + (code(whole, False) if rest else ())
+
+    def _turns(self, code: Callable[[int, bool], Code], count: int, statement: ProgramStatement) -> Code:
+        """The turns of a loop, of which the code of each is known: as a loop where they are alike."""
+        code = cache(code)
+        found: Code = ()
+        for first in range(min(count, PEELED + 1)):
+            for end in (count, count - 1):
+                if end - first > FEW and (loop := _progression(lambda number: code(number, True), first, end)):
+                    return (*found, loop, *(code(end, False) if end < count else ()))
+            found += code(first, False)
+        if count > PEELED + 1 + FEW:
+            raise VectorTargetError(f"{statement}: the iterations of a loop with a loop-carried dependence are not "
+                                    "alike")
+        return (*found, *(s for number in range(PEELED + 1, count) for s in code(number, False)))
+
+    # Boxes around iterations.
+
+    def _boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> _Boxes | None:
+        """Boxes of one size around the iterations in every turn; None if these are such boxes."""
+        space, order = self._time_space(), self.program.order_of(statement.name)
+        domains = [now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain())
+                   for t in range(turns.count)]
+        ranges = [[_range(domain, k) for k in range(len(now.iterators))] if not domain.is_empty() else None
+                  for domain in domains]
+        axes = [_axis([r[k] if r else None for r in ranges]) for k in range(len(now.iterators))]
+        steps, low, sizes = zip(*axes, strict=True) if axes else ((), (), ())
+        lows = [tuple(a + t * s for a, s in zip(low, steps, strict=True)) for t in range(turns.count)]
+        if all(domain.is_equal(_box(domain.get_space(), first, sizes))
+               for domain, first in zip(domains, lows, strict=True)):
+            return None
+        if turns.count * prod(sizes) > MOST_POINTS:
+            raise VectorTargetError(f"{statement}: its instances in the iterations of a loop with a loop-carried "
+                                    "dependence are of different shape")
+        table = np.stack([IterationMask(d, first, sizes).table() if not d.is_empty() else np.zeros(sizes, np.bool_)
+                          for d, first in zip(domains, lows, strict=True)])
+        return _Boxes(steps, low, sizes, array_constant(table))
+
+    # Accumulating over what grows from block to block.
+
+    def _chunks(self, statement: ProgramStatement, now: ProgramStatement, place: _Place) -> Code:
+        """The code of a statement that accumulates, over one part after the other of an iterator that takes more or
+        fewer values in other turns; empty if there is no such iterator."""
+        block = self._block
+        if place.times is None or now.domain.is_empty():
+            return ()
+        moving = [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
+        if not moving:
+            return ()
+        if len(moving) > 1 or statement.write.map.involves_dims(isl.dim_type.in_, moving[0], 1):
+            return ()
+        (axis,) = moving
+        low, high = _range(now.domain, axis)
+        if now.box() is None:
+            return ()
+        count, rest = divmod(high - low + 1, block)
+
+        def part(first: int, last: int) -> Code:
+            domain = now.domain.lower_bound_val(isl.dim_type.set, axis, isl.Val(first))
+            domain = domain.upper_bound_val(isl.dim_type.set, axis, isl.Val(last))
+            return self._piece(singles_of(self.program, replace(now, domain=domain)), {})
+
+        def code(number: int) -> Code:
+            return part(low + rest + number * block, low + rest + (number + 1) * block - 1)
+
+        start = part(low, low + rest - 1) if rest else ()
+        if count < 3:
+            return (*start, *(s for number in range(count) for s in code(number)))
+        if (loop := _progression(code, 0, count)) is None:
+            raise VectorTargetError(f"{statement}: the parts of a sum are not alike")
+        return (*start, loop)
+
+    def _grows(self, statement: ProgramStatement, now: ProgramStatement, axis: int) -> bool:
+        """Whether an iterator takes more or fewer values in other turns than now."""
+        low, high = _range(statement.domain, axis)
+        first, last = _range(now.domain, axis)
+        others = [k for k in range(len(now.iterators)) if k != axis]
+        return (low, high) != (first, last) and bool(others) and not _moves(statement, now, axis)
+
+
+def _progression(code: Callable[[int], Code], first: int, end: int) -> Loop | None:
+    """The turns of a loop from the first one up to an end; None if their numbers do not step."""
+    one, two, last = (LoopGroup(code(number)) for number in (first, first + 1, end - 1))
+    return loop_of([one], [two], end - first) if is_progression(one, two, last, end - 1 - first) else None
+
+
+def _moves(statement: ProgramStatement, now: ProgramStatement, axis: int) -> bool:
+    """Whether the values of an iterator now are none of those in other turns."""
+    first, last = _range(now.domain, axis)
+    rest = statement.domain.subtract(now.domain)
+    inside = rest.lower_bound_val(isl.dim_type.set, axis, isl.Val(first))
+    return inside.upper_bound_val(isl.dim_type.set, axis, isl.Val(last)).is_empty()
+
+
+def _range(domain: isl.Set, axis: int) -> tuple[int, int]:
+    return domain.dim_min_val(axis).to_python(), domain.dim_max_val(axis).to_python()
+
+
+def _axis(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int, int]:
+    """How far the first value of an iterator moves from turn to turn, its first one, and how many values there are: a
+    box of the least size that holds those of every turn."""
+    known = [(turn, r) for turn, r in enumerate(ranges) if r is not None]
+    low, high = min(r[0] for _, r in known), max(r[1] for _, r in known)
+    if len({r[1] - r[0] for _, r in known}) > 1 or len(known) < 2:
+        return 0, low, high - low + 1
+    (t, a), (u, b) = known[0], known[-1]
+    step, odd = divmod(b[0] - a[0], u - t)
+    if odd or any(r[0] != a[0] + step * (turn - t) for turn, r in known):
+        return 0, low, high - low + 1
+    return step, a[0] - t * step, a[1] - a[0] + 1
+
+
