@@ -356,27 +356,38 @@ def _greatest(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | 
     piece, value = _without_others(*_reduced(piece.detect_equalities(), value))
     if value.degree <= 1:
         return _greatest_affine(piece, value)
-    for variable in value.variables:
-        step = value.substituted(variable, Polynomial.affine((*(0,) * variable, 1), 1)) - value
-        if step.degree == 0:
-            return _at_end(piece, value, variable, step.offset >= 0, effort)
-        if step.degree == 1:
-            rising, falling = _halves(piece, step)
-            ends = [_at_end(part, value, variable, up, effort) for part, up in ((rising, True), (falling, False))]
-            return max((end for end in ends if end is not None), default=None)
+    for step, variable in sorted(_steps(value), key=lambda entry: entry[0].degree):
+        if step.degree > 1:
+            break
+        sides = zip(_halves(piece, step), (True, False), strict=True) if step.degree else [(piece, step.offset >= 0)]
+        ends = [_ends(part, variable, up) for part, up in sides if not part.is_empty()]
+        if None not in ends:
+            return _greatest_of([part for some in ends if some is not None for part in some], value, effort)
     return _by_steps(piece, value, effort)
+
+
+def _steps(value: Polynomial) -> Iterator[tuple[Polynomial, int]]:
+    """What a polynomial grows by where each of its variables does by 1, and which."""
+    for variable in value.variables:
+        yield value.substituted(variable, Polynomial.affine((*(0,) * variable, 1), 1)) - value, variable
+
+
+def _greatest_of(pieces: Iterable[isl.BasicSet], value: Polynomial, effort: _Effort) -> int | None:
+    """The greatest value over several pieces."""
+    found = [_greatest(piece, value, effort) for piece in pieces]
+    return max((most for most in found if most is not None), default=None)
 
 
 def _by_steps(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int | None:
     """The greatest value where no step is affine: in a dimension in which it rises or falls, else of two halves."""
-    for variable in value.variables:
-        step = value.substituted(variable, Polynomial.affine((*(0,) * variable, 1), 1)) - value
+    for step, variable in _steps(value):
         highest = _greatest(piece, step, effort)
-        if highest is not None and highest <= 0:
-            return _at_end(piece, value, variable, False, effort)
-        lowest = _greatest(piece, step.scaled(-1), effort)
-        if lowest is not None and lowest <= 0:
-            return _at_end(piece, value, variable, True, effort)
+        rising = highest is not None and highest > 0
+        lowest = _greatest(piece, step.scaled(-1), effort) if rising else None
+        if not rising or (lowest is not None and lowest <= 0):
+            ends = _ends(piece, variable, rising)
+            if ends is not None:
+                return _greatest_of(ends, value, effort)
     return _by_halves(piece, value, effort)
 
 
@@ -388,8 +399,7 @@ def _by_halves(piece: isl.BasicSet, value: Polynomial, effort: _Effort) -> int |
     middle = whole.dim_min_val(widest).to_python() + widths[widest] // 2
     halves = (whole.upper_bound_val(isl.dim_type.set, widest, isl.Val(middle)),
               whole.lower_bound_val(isl.dim_type.set, widest, isl.Val(middle + 1)))
-    found = [_greatest(part, value, effort) for half in halves for part in basic_sets(half)]
-    return max((v for v in found if v is not None), default=None)
+    return _greatest_of([part for half in halves for part in basic_sets(half)], value, effort)
 
 
 def _without_others(piece: isl.BasicSet, value: Polynomial) -> tuple[isl.BasicSet, Polynomial]:
@@ -411,19 +421,14 @@ def _halves(piece: isl.BasicSet, step: Polynomial) -> tuple[isl.BasicSet, isl.Ba
     return piece.intersect(made(dims, [], [row])), piece.intersect(made(dims, [], [negative]))
 
 
-def _at_end(piece: isl.BasicSet, value: Polynomial, variable: int, up: bool, effort: _Effort) -> int | None:
-    """The greatest value at the last, or the first, points of the piece in one dimension. `piece` has no equality with
-    that dimension but such as define others."""
-    if piece.is_empty():
-        return None
+def _ends(piece: isl.BasicSet, variable: int, up: bool) -> list[isl.BasicSet] | None:
+    """The last, or the first, points of the piece, which is not empty, in one dimension. None if these are all: a thin
+    piece has others in another dimension."""
     dims = piece.dim(isl.dim_type.set)
     moved = made(dims, *([_moved(row, variable, up) for row in some] for some in rows(piece)))
     whole = isl.Set.from_basic_set(piece)
     ends = whole.subtract(isl.Set.from_basic_set(moved))
-    if ends.is_equal(whole):  # in thin pieces all points may be
-        return _by_halves(piece, value, effort)
-    found = [_greatest(part, value, effort) for part in basic_sets(ends)]
-    return max((end for end in found if end is not None), default=None)
+    return None if ends.is_equal(whole) else basic_sets(ends)
 
 
 def _moved(row: Row, variable: int, up: bool) -> Row:

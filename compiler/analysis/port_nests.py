@@ -102,6 +102,15 @@ class LoopSum:
             result = (result[:, None] + table).ravel()
         return result
 
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """Numbers, the innermost loop fastest, of the iterations in which an ascending function has each of `values`,
+        -1 for those that it never has: int64 of the shape of `values`."""
+        rest, number = values - self.base, np.zeros(values.shape, np.int64)
+        for table in self.tables:
+            digit = np.maximum(np.searchsorted(table, rest, side="right") - 1, 0)
+            rest, number = rest - table[digit], number * len(table) + digit
+        return np.where(rest == 0, number, -1)
+
 
 def loop_sum(base: int, tables: Sequence[np.ndarray]) -> LoopSum:
     """The function with these tables, which may begin with anything."""

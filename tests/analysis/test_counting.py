@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler.analysis.counting import UncountedError, count, extremes, greatest, joined, lex_count, values_of
+from compiler.analysis.counting import Term, UncountedError, count, extremes, greatest, joined, lex_count, values_of
 from compiler.analysis.polynomial import Polynomial
 from compiler.analysis.walks import Walk
 from compiler.ir.points import enumerate_points
@@ -124,3 +124,13 @@ def test_many_points_take_no_longer() -> None:
 def test_what_is_not_counted_is_said(text: str, reason: str) -> None:
     with pytest.raises(UncountedError, match=reason):
         count(isl.Set(text))
+
+
+@pytest.mark.parametrize("text", ["202 <= i and -396 + 2i <= j <= -2 + i", "0 <= i <= 99 and 2i <= j <= 2i + 1"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_thin_pieces_take_few_looks(text: str, sign: int) -> None:
+    """All points are last ones in the dimension in which the square rises."""
+    piece = isl.Set(f"{{ [i, j] : {text} }}")
+    inside = [sign * (i * i - 2 * i + j) for i, j in points(piece)]
+    value = Polynomial({(2,): sign, (1,): -2 * sign, (0, 1): sign})
+    assert extremes([Term(isl.BasicSet("{ [i, j] }"), value)], piece) == (min(inside), max(inside))

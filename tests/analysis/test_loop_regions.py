@@ -39,3 +39,11 @@ def test_extremes_are_those_of_points(text, data):
                                   "0 <= i, j, k <= 4 and (i = 1 or j = 2)", "0 <= i, j, k <= 4 and k < i + j"])
 def test_other_sets_are_none(text):
     assert loop_region(isl.Set(f"{{ S[i, j, k] : {text} }}"), (0, 0, 0), (5, 5, 5)) is None
+
+
+def test_iterations_are_found_by_the_values_of_an_ascending_function():
+    function = LoopSum(5, (np.array([0, 40, 90]), np.array([0, 9, 11, 20]), np.array([0, 3])))
+    values = function.values()
+    wanted = np.arange(0, values[-1] + 9)
+    known = {int(value): number for number, value in enumerate(values)}
+    assert function.places(wanted).tolist() == [known.get(int(value), -1) for value in wanted]

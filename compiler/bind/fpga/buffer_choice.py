@@ -166,7 +166,8 @@ def _places_of(words: np.ndarray, names: np.ndarray, rank: np.ndarray) -> tuple[
 def _meet(one: Walk, other: Walk) -> bool:
     """Whether two walks are at one address in one cycle."""
     (times, places), (others, theirs) = one.events(), other.events()
-    return len(np.intersect1d(times * one.size + places, others * other.size + theirs)) > 0
+    same = np.minimum(np.searchsorted(times, others), len(times) - 1)  # a walk has one event in a cycle
+    return bool(((times[same] == others) & (places[same] == theirs)).any())
 
 
 def _depth(born: np.ndarray, times: np.ndarray, written: np.ndarray, reads: np.ndarray, read: np.ndarray) -> int | None:

@@ -33,6 +33,10 @@ _SHIFTS = 512
 """Shifts that are tried when two reads are compared."""
 
 
+_SAMPLE = 1 << 10
+"""Events by which most shifts are told to be wrong."""
+
+
 @dataclass(frozen=True)
 class Need:
     """A use of a node, which wants what `trace` says, in physical cycles. `delay`: cycles from the node's value to the
@@ -236,12 +240,21 @@ def _shift(one: Need, other: Need) -> int | None:
     middle = len(other.times) // 2
     same = np.flatnonzero(one.words == other.words[middle])
     candidates = sorted((int(t) for t in other.times[middle] - one.times[same]), key=abs)
+    some = slice(None, None, -(-len(other.times) // _SAMPLE))
     for shift in candidates[:_SHIFTS]:
+        if _contradict(one, other.times[some] - shift, other.words[some]):
+            continue
         place = np.minimum(np.searchsorted(one.times, other.times - shift), len(one.times) - 1)
         both = one.times[place] == other.times - shift
         if both.sum() * 2 >= min(len(one.times), len(other.times)) and (one.words[place] == other.words)[both].all():
             return shift
     return None
+
+
+def _contradict(one: Need, times: np.ndarray, words: np.ndarray) -> bool:
+    """Whether a need wants another word than one of `words` in its cycle."""
+    place = np.minimum(np.searchsorted(one.times, times), len(one.times) - 1)
+    return bool(((one.times[place] == times) & (one.words[place] != words)).any())
 
 
 def _listable(needs: Sequence[Need]) -> bool:

@@ -173,7 +173,7 @@ class _Proof:
         cell, cycles = self.spec.cells[tap.cell], cycles - tap.cycles
         if tap.cell in self.carries:
             name = self.carries[tap.cell]
-            index = _place(self._cycles(name), cycles)
+            index = self.built.events.clock(name).places(cycles - self.built.results[name].shift)
             return self._fetched(name, index) if isinstance(cell, InputCell) else self.tokens.of(_computed(name), index)
         match cell:
             case LineCell():
@@ -317,8 +317,8 @@ class _Proof:
 
     def _read(self, statement: Statement, leaf: Leaf, relations: Sequence[Origins]) -> int:
         """Which read a leaf is, by all instances."""
-        origins = [self._origin(statement, relation) for relation in relations]
         cycles = self._cycles(statement.name) - leaf.cycles
+        origins = [self._origin(statement, relation) for relation in relations]
         seen = self._carried(Tap(leaf.cell), cycles)
         right = [k for k, origin in enumerate(origins) if _agree(origin, seen)]
         if right:
