@@ -42,7 +42,7 @@ def test_other_sets_are_none(text):
 
 
 def test_iterations_are_found_by_the_values_of_an_ascending_function():
-    function = LoopSum(5, (np.array([0, 40, 90]), np.array([0, 9, 11, 20]), np.array([0, 3])))
+    function = LoopSum(5, (np.array([0, 40, 90]), np.array([0, 9, 14, 20]), np.array([0, 3])))
     values = function.values()
     wanted = np.arange(0, values[-1] + 9)
     known = {int(value): number for number, value in enumerate(values)}
