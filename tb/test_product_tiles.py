@@ -49,7 +49,8 @@ BORDERED = """void bordered(const short A[8][8], short B[8][8], short C[8][8])
 def _compiled(name: str, folder: Path) -> CgraDesign:
     described = folder / "array.toml"
     described.write_text(SMALL)
-    program = load_c(GEMM, NI=8, NJ=12, NK=12) if name == "gemm" else parse_scop(BORDERED)
+    sizes = {"gemm": (8, 12, 12), "ragged": (7, 13, 11)}.get(name)
+    program = load_c(GEMM, **dict(zip(("NI", "NJ", "NK"), sizes, strict=True))) if sizes else parse_scop(BORDERED)
     design = compiler.compile(program, target="cgra", hardware=str(described))
     assert isinstance(design, CgraDesign)
     return design
@@ -68,6 +69,13 @@ def test_tiles_of_a_product(tmp_path_factory: pytest.TempPathFactory, simulator:
     design = _compiled("gemm", tmp_path_factory.getbasetemp())
     assert design.schedule.staged.tiles > 4
     assert [len(table.contents) for table in design.application.controls.values()] == [2]
+    _as_interpreted(design, simulator)
+
+
+def test_tiles_of_sizes_that_nothing_divides(tmp_path_factory: pytest.TempPathFactory, simulator: str) -> None:
+    """Two by four tiles of four by four elements, of which the last ones have three rows and one column."""
+    design = _compiled("ragged", tmp_path_factory.getbasetemp())
+    assert design.schedule.staged.tiles == 8
     _as_interpreted(design, simulator)
 
 

@@ -129,3 +129,9 @@ def test_the_first_events_of_a_nest() -> None:
         prefix = PrefixNest(nest.ranges, nest.time, nest.time_offset, nest.addresses, kept)
         assert prefix.count == kept and prefix.last_time == nest.times()[kept - 1]
         assert list(prefix.times()) == list(nest.times()[:kept])
+
+
+def test_a_product_of_sizes_that_nothing_divides() -> None:
+    """Tiles of one row, which would end soonest, find no port in the memories: tiles of several rows are tried, too."""
+    design = compiler.compile(product(251, 251, 251), target="cgra", array="16x32")
+    assert design.predicted_start_to_done < 1.03 * 251 ** 3

@@ -58,7 +58,8 @@ _MANY = 64
 """Tiles that are many."""
 
 _TILINGS = 3
-"""Sizes of tiles that are tried."""
+"""Sizes of tiles that are tried, and of tiles of several rows and columns: a tile of one row needs words of it and of
+what it is multiplied by in the same cycles, and one memory has no port for both where lengths are odd."""
 
 
 class Stages:
@@ -194,7 +195,9 @@ class Stages:
         if loops is None:
             return []
         found = []
-        for sizes in best_sizes(program, loops, self.spec.glb.half_words)[:_TILINGS]:
+        best = best_sizes(program, loops, self.spec.glb.half_words)
+        square = [sizes for sizes in best if min(sizes) > 1]
+        for sizes in dict.fromkeys([*best[:_TILINGS], *square[:_TILINGS]]):
             with suppress(TransformError):
                 tiled = choice.with_directives(loops.script(program, sizes), "independent tiles")
                 found.append(replace(tiled, tile_loops=len(sizes)))
