@@ -135,3 +135,12 @@ def test_a_product_of_sizes_that_nothing_divides() -> None:
     """Tiles of one row, which would end soonest, find no port in the memories: tiles of several rows are tried, too."""
     design = compiler.compile(product(251, 251, 251), target="cgra", array="16x32")
     assert design.predicted_start_to_done < 1.03 * 251 ** 3
+
+
+def test_a_time_loop_that_does_not_fit_is_run_in_fewer_steps() -> None:
+    """The message names what works: it does."""
+    with pytest.raises(SluiceError, match=r"does not fit the global buffer's 32768 words per half; run it for fewer "
+                                          r"values of 't' at a time$"):
+        compiler.compile(load_c(KERNELS / "jacobi_2d.c", N=1024), target="cgra", array="16x32")
+    design = compiler.compile(load_c(KERNELS / "jacobi_2d.c", N=1024, TSTEPS=1), target="cgra", array="16x32")
+    assert design.predicted_start_to_done < 1.01 * 1024 ** 2

@@ -67,6 +67,16 @@ _Designs: TypeAlias = Strategy[Candidate, CgraDesign]
 _T = TypeVar("_T")
 
 
+def _in_fewer_steps(found: Infeasible, script: str) -> Infeasible:
+    """A failure for arrays that are too large as they are, of a program whose time loop `script` unrolls: tiles would
+    need values of each other, one step after the other may stream."""
+    reason, tiles, _ = str(found.cause).rpartition("add tile loops around all statements")
+    if not tiles:
+        return found
+    loop = script.partition("(")[2].rstrip(")")
+    return Infeasible(StreamError(f"{reason}run it for fewer values of '{loop}' at a time"))
+
+
 class ArraySpace:
     """The choices for the program of `stages`. `strict`: the first design will do."""
 
@@ -94,7 +104,7 @@ class ArraySpace:
         if isinstance(found, Infeasible) and found.because(StreamError, ControlError) and self.stages.steps_apart:
             coalesced = replace(asked, coalesced=self.stages.coalesced is not self.stages.program)
             apart = yield from self._in_rounds(coalesced.with_directives(self.stages.steps_apart, "time steps apart"))
-            found = found if isinstance(apart, Infeasible) else apart
+            found = _in_fewer_steps(found, self.stages.steps_apart) if isinstance(apart, Infeasible) else apart
         for other in self._other_loops(asked):
             if not isinstance(found, Infeasible) and self._is_good(found):
                 break
