@@ -20,8 +20,8 @@ MEASUREMENTS = ("applications", "storage", "sharing", "large_array", "compile_ti
                 "systolic", "systolic_floats", "systolic_resources", "systolic_area", "systolic_lu", "targets",
                 "polybench", "polybench --size mini", "polybench --size small", "compile_growth", "halide_jit",
                 "halide_schedules", "sac_loops", "window_machine", "sac_lanes", "irregular", "exits",
-                "polybench --type float", "polybench --type double", "float_operators", "float_functions",
-                "vector_floats")
+                "polybench --type float", "polybench --type double", "float_operators", "float_areas",
+                "float_functions", "vector_floats")
 ROOT = Path(__file__).parents[1]
 
 

@@ -1,12 +1,13 @@
 """The resource model of systolic arrays: fitted to yosys, and tested on designs that it was not fitted to.
 
-    python -m benchmarks.systolic_resources [--fit-only] [-o benchmarks/results/systolic_resources.json]
+    python -m benchmarks.systolic_resources [--fit-only | --missing] [-o benchmarks/results/systolic_resources.json]
 
 Synthesizes arrays for ECP5, those of `TRAINING` and those of `HELD_OUT`, whole systems with memory port and
 registers; fits LUTs and flip-flops to the first (mean and largest relative error, added, are made as small as
 possible; the largest alone predicts designs that are left out worse; no coefficient is negative), writes
 ``compiler/bind/systolic/tuner/resource_model.json``, and records the errors for both.
-With `--fit-only` the recorded cell counts are fitted again.
+With `--fit-only` the recorded cell counts are fitted again, with `--missing` after those that are not recorded have
+been counted. Operators on floating-point numbers are none of what is fitted (`hw.float.area`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from benchmarks.results import RESULTS, write_results
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.tuner.estimate import Tilings
-from compiler.bind.systolic.tuner.resources import FEATURES, MODEL_FILE, evaluate_resources, features
+from compiler.bind.systolic.tuner.resources import FEATURES, MODEL_FILE, evaluate_resources, features, operator_cells
 from compiler.bind.systolic.tuner.shapes import Shape
 from compiler.frontend.c_scop import load_c
 from hw.ecp5.pnr import cell_counts, synthesize
@@ -72,6 +73,15 @@ TRAINING: tuple[Sample, ...] = (
     ("mttkrp", {"DATA_BITS": 16}, {"space": "i", "array": "3", "time": "j:4,k:4,l:4", "simd": "off"}),
     ("cnn", {"DATA_BITS": 16}, {"space": "o", "array": "4", "time": "h:2,w:4,i:2,p:3,q:3", "simd": "off"}),
     ("ttmc", {"DATA_BITS": 16}, {"space": "i", "array": "3", "time": "j:2,k:4,l:4,m:2", "simd": "off"}),
+    ("mm", {"FLOAT_BITS": 32}, {"space": "i,j", "array": "2x2", "time": "k:8,i:4,j:4", "simd": "off"}),
+    ("mm", {"FLOAT_BITS": 16}, {"space": "i,j", "array": "3x2", "time": "k:4,i:4,j:4", "simd": "off",
+                                "latency": "add:6,mul:4"}),
+    ("mm", {"FLOAT_BITS": 32}, {"space": "i,k", "array": "2x2", "time": "i:4,j:8", "simd": "off",
+                                "reassociate": True}),
+    ("mttkrp", {"FLOAT_BITS": 32}, {"space": "i,j", "array": "2x2", "time": "k:4,l:4,i:4,j:4", "simd": "l:2",
+                                    "reassociate": True}),
+    ("cnn", {"FLOAT_BITS": 16}, {"space": "o", "array": "4", "time": "h:4,w:4,i:2,p:3,q:3", "simd": "off"}),
+    ("mm", {"FLOAT_BITS": 64}, {"space": "i,j", "array": "2x2", "time": "k:4,i:4,j:4", "simd": "off"}),
 )
 """Application, its macros, options of the target."""
 
@@ -85,6 +95,14 @@ HELD_OUT: tuple[Sample, ...] = (
     ("ttmc", {"DATA_BITS": 8}, {"space": "i,j", "array": "2x2", "time": "k:3,l:4,m:2", "simd": "off"}),
     ("mm", {"DATA_BITS": 16}, {"space": "i,j", "array": "4x2", "time": "k:4,j:4", "simd": "k:2", "bus_bits": 128}),
     ("trmm", {"DATA_BITS": 8}, {"space": "i,k", "array": "2x3", "time": "i:2,j:3", "simd": "j:2"}),
+    ("mm", {"FLOAT_BITS": 32}, {"space": "i,j", "array": "3x2", "time": "k:4,i:4,j:4", "simd": "k:2",
+                                "reassociate": True}),
+    ("mm", {"FLOAT_BITS": 32}, {"space": "k", "array": "4", "time": "i:4,j:4", "simd": "off", "reassociate": True}),
+    ("cnn", {"FLOAT_BITS": 32}, {"space": "o,h", "array": "2x2", "time": "w:4,o:4,i:2,p:3,q:3", "simd": "off",
+                                 "latency": "add:6,mul:6"}),
+    ("ttmc", {"FLOAT_BITS": 16}, {"space": "i,j", "array": "2x2", "time": "k:8,l:4,m:2", "simd": "off",
+                                  "reassociate": True}),
+    ("mm", {"FLOAT_BITS": 32}, {"space": "i", "array": "3", "time": "k:16", "simd": "off", "reassociate": True}),
 )
 """What the model has not seen."""
 
@@ -103,7 +121,7 @@ def _tilings(design: SystolicDesign) -> Tilings:
     choice = design.plan.choice
     times = [choice.time.get(name, 1) for name in kernel.loops]
     shape = Shape(choice.space, choice.array, choice.simd, choice.lanes)
-    return Tilings(kernel, shape, np.array([times]), choice.bus_bits)
+    return Tilings(kernel, shape, np.array([times]), choice.bus_bits, choice.latency)
 
 
 def _measured(design: SystolicDesign) -> dict[str, int]:
@@ -116,12 +134,26 @@ def _measured(design: SystolicDesign) -> dict[str, int]:
             "multipliers": cells.get("MULT18X18D", 0)}
 
 
-def _row(sample: Sample) -> dict[str, Any]:
+def _key(app: str, macros: dict[str, int], options: dict[str, Any]) -> str:
+    return json.dumps([app, macros, options])
+
+
+def _known(path: Path) -> dict[str, dict[str, int]]:
+    """The recorded cells by design."""
+    rows = json.loads(path.read_text())
+    return {_key(row["application"], row["macros"], row["options"]): row["measured"]
+            for group in ("training", "held out") for row in rows[group]}
+
+
+def _row(sample: Sample, known: Mapping[str, dict[str, int]] | None = None) -> dict[str, Any]:
+    """What the model of a design takes, and its cells: those that are `known`, or else counted."""
     app, macros, options = sample
     design = _compiled(sample)
-    columns = {name: float(column[0]) for name, column in features(_tilings(design)).items()}
+    tilings = _tilings(design)
+    columns = {name: float(column[0]) for name, column in features(tilings).items()}
     return {"application": app, "macros": macros, "options": options, "features": columns,
-            "measured": _measured(design)}
+            "operators": {name: int(column[0]) for name, column in operator_cells(tilings).items()},
+            "measured": (known or {}).get(_key(*sample)) or _measured(design)}
 
 
 def fit(rows: Sequence[dict[str, Any]], figure: str) -> dict[str, float]:
@@ -133,7 +165,7 @@ def fit(rows: Sequence[dict[str, Any]], figure: str) -> dict[str, float]:
     errors = [solver.NumVar(0, solver.infinity(), f"error {number}") for number in range(len(rows))]
     for row, error in zip(rows, errors, strict=True):
         wanted = row["measured"][figure]
-        guess = solver.Sum([weights[name] * row["features"][name] for name in FEATURES])
+        guess = solver.Sum([weights[name] * row["features"][name] for name in FEATURES]) + row["operators"][figure]
         solver.Add(guess - wanted <= error * wanted)
         solver.Add(wanted - guess <= error * wanted)
         solver.Add(error <= worst)
@@ -154,19 +186,17 @@ def _with_errors(rows: Sequence[dict[str, Any]], samples: Sequence[Sample], mode
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fit-only", action="store_true")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--fit-only", action="store_true")
+    what.add_argument("--missing", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=_RESULT)
     options = parser.parse_args(arguments)
     console = Console(stderr=True)
-    if options.fit_only:
-        known = json.loads(options.output.read_text())
-        groups = [known["training"], known["held out"]]
-        for rows, samples in zip(groups, (TRAINING, HELD_OUT), strict=True):
-            for row, sample in zip(rows, samples, strict=True):
-                row["features"] = {k: float(v[0]) for k, v in features(_tilings(_compiled(sample))).items()}
-    else:
-        groups = [[_row(sample) for sample in track(samples, description=name, console=console)]
-                  for name, samples in (("training", TRAINING), ("held out", HELD_OUT))]
+    known = _known(options.output) if options.fit_only or options.missing else {}
+    if options.fit_only and (lacking := [sample for sample in (*TRAINING, *HELD_OUT) if _key(*sample) not in known]):
+        raise SluiceError(f"{len(lacking)} designs have not been measured, such as {lacking[0]}: --missing does it")
+    groups = [[_row(sample, known) for sample in track(samples, description=name, console=console)]
+              for name, samples in (("training", TRAINING), ("held out", HELD_OUT))]
     model = {figure: fit(groups[0], figure) for figure in _LINEAR}
     for rows, samples in zip(groups, (TRAINING, HELD_OUT), strict=True):
         _with_errors(rows, samples, model)

@@ -12,6 +12,7 @@ from benchmarks.boards import board_table
 from benchmarks.compile_growth_tables import compile_growth_table
 from benchmarks.dataflow_tables import dataflow_tables, target_tables
 from benchmarks.exit_tables import exit_table
+from benchmarks.float_areas import float_area_table
 from benchmarks.float_functions import float_function_table
 from benchmarks.float_operators import float_operator_table
 from benchmarks.fpga_tables import fpga_table
@@ -73,8 +74,8 @@ def figure_tables() -> str:
         _array_text(), fpga_table(), vector_tables(), dataflow_tables(), systolic_tables(), recurrence_tables(),
         target_tables(), polybench_table(), polybench_sizes_tables(), polybench_float_table(),
         compile_growth_table(), halide_table(), schedule_table(), sac_table(), window_table(), sac_lanes_table(),
-        *peer_tables(), irregular_table(), exit_table(), float_operator_table(), float_function_table(),
-        vector_float_table(), board_table(), image_table(),
+        *peer_tables(), irregular_table(), exit_table(), float_operator_table(), float_area_table(),
+        float_function_table(), vector_float_table(), board_table(), image_table(),
     ])
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.tuner.budget import Budget, TunerError, board_budget, parse_budget
 from compiler.bind.systolic.tuner.candidate import Candidate
 from compiler.bind.systolic.tuner.record import Record
@@ -33,6 +34,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--budget", metavar="NAME=N,…", help="multipliers, block_ram, luts; in place of the board's")
     parser.add_argument("--macs", type=int, metavar="N", help="exactly so many evaluations of the body per cycle")
     parser.add_argument("--bus-bits", type=int, default=64, metavar="N", help="width of the memory port (default: 64)")
+    parser.add_argument("--reassociate", action="store_true",
+                        help="let sums of floating-point numbers be made in any order")
+    parser.add_argument("--latency", metavar="OP:N,…", help="cycles of operations on floating-point numbers")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="spread the search over the workers of a dask scheduler")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what was found there, and go on from it")
     parser.add_argument("--plot", type=Path, metavar="IMAGE", help="draw cycles against resources")
@@ -64,7 +68,7 @@ def _search(options: argparse.Namespace, console: Console) -> list[Candidate]:
     if options.plot and options.plot.suffix not in (".png", ".svg", ".pdf"):
         raise TunerError(f"--plot {options.plot}: the picture is a .png, .svg or .pdf")
     search = Search(load(options.app, **read_settings("--set", options.set)), _budget(options), options.bus_bits,
-                    options.macs)
+                    options.macs, options.reassociate, tuple((Options(latency=options.latency).latency or {}).items()))
     record = Record(options.record, search.key)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("shapes"),
                TimeRemainingColumn())
@@ -73,7 +77,7 @@ def _search(options: argparse.Namespace, console: Console) -> list[Candidate]:
         bar = stack.enter_context(Progress(*columns, console=console, transient=True,
                                            disable=not console.is_terminal))
         task = bar.add_task(f"searching arrays for {search.program.name}", total=None)
-        spread = None if cluster is None else lambda shapes: cluster.search(*search.text(), shapes)
+        spread = None if cluster is None else lambda shapes: cluster.search(search.text(), shapes)
         return search.run(record, spread, lambda done, total: bar.update(task, completed=done, total=total))
 
 

@@ -18,7 +18,8 @@ from hw.float.spec import FloatError, FloatSpec
 from hw.lib.placement import place_registers
 from hw.lib.steps import Delayed, SteppedOperator, Steps
 
-__all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "operand_names", "result_width", "step_delays"]
+__all__ = ["FLOAT_OPERATIONS", "FloatOperator", "build_float", "build_operator", "operand_names", "result_width",
+           "step_delays"]
 
 _Build = Callable[[Steps, FloatSpec, Sequence[Value]], Value]
 
@@ -56,10 +57,15 @@ def build_float(m: Module, delayed: Delayed, spec: FloatSpec, operands: Sequence
 @cache
 def step_delays(spec: FloatSpec) -> tuple[float, ...]:
     """Nanoseconds of the operator's steps, between any two of which registers can be."""
-    arity, build = _build(spec)
     steps = Steps(None, lambda value, cycles: value)
-    build(steps, spec, [Signal(spec.form.width) for _ in range(arity)])
+    build_operator(steps, spec)
     return tuple(steps.delays)
+
+
+def build_operator(steps: Steps, spec: FloatSpec) -> Value:
+    """The result of the operator by `steps`, of operands that are nothing else's. Raises `FloatError`."""
+    arity, build = _build(spec)
+    return steps.finish(build(steps, spec, [Signal(spec.form.width) for _ in range(arity)]))
 
 
 def operand_names(spec: FloatSpec) -> str:

@@ -25,6 +25,7 @@ def multiplied(steps: Steps, a: Value, b: Value, *others: Value) -> list[Value]:
     limb = ceil(width / count)
     rows = [_row(steps, a, b, limb, count, shift) for shift in range(1 - count, count)]
     steps.takes("mul", limb)
+    steps.multipliers += count * count
     rows, others = _cut(steps, rows, others)
     while len(rows) > 1:
         pairs = [steps.wire((rows[k] + rows[k + 1])[: 2 * width]) for k in range(0, len(rows) - 1, 2)]

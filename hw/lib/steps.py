@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from amaranth.hdl import C, Cat, Module, Mux, Shape, ShapeLike, Signal, Value
@@ -24,12 +24,14 @@ class Steps:
     Without a module there is nothing but its delays.
 
     `counts`: registers of each place that `cut` makes, none where it ends. `delays` are nanoseconds of the steps so
-    far, the last of them that of the step under construction. Signals are called `name`.
+    far, the last of them that of the step under construction; `multipliers`: those of an FPGA so far. Signals are
+    called `name`.
     """
 
     def __init__(self, m: Module | None, delayed: Delayed, counts: Sequence[int] = (), name: str = "float") -> None:
         self._m, self._delayed, self._counts, self._name = m, delayed, counts, name
         self.delays = [0.0]
+        self.multipliers = 0
 
     def wire(self, value: Value, shape: Shape | None = None) -> Signal:
         """The value through a signal of its own (of a shape)."""
@@ -41,6 +43,16 @@ class Steps:
     def takes(self, op: str, width: int) -> None:
         """The step under construction has operation `op` of `hw.ops` on `width` bits on its way, too."""
         self.delays[-1] += operator_delays().delay(op, width)
+
+    def abreast(self, builds: Iterable[Callable[[], Value]]) -> list[Value]:
+        """What `builds` make beside each other, all without a place for registers: the slowest of them counts."""
+        start, found, ends = self.delays[-1], [], []
+        for build in builds:
+            self.delays[-1] = start
+            found.append(build())
+            ends.append(self.delays[-1])
+        self.delays[-1] = max(ends)
+        return found
 
     def cut(self, *values: Value) -> list[Value]:
         """The values behind the registers of the next place."""

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 from hw.dma.word_queue import BlockQueue
 from hw.lib.taps import Taps
 
-__all__ = ["LUT_RAM_WORDS", "LateQueue", "Queue", "StepQueue", "SumQueue", "step_queue"]
+__all__ = ["LUT_RAM_WORDS", "LateQueue", "Queue", "StepQueue", "SumQueue", "late_places",
+           "step_queue"]
 
 LUT_RAM_WORDS = 64
 """Memories up to this depth are read in the same cycle, as LUT RAM is; deeper ones a cycle later, as block RAM is."""
@@ -68,7 +69,7 @@ class LateQueue(wiring.Component):
     """
 
     def __init__(self, shape: Any, delay: int):
-        self._delay, self._places = delay, _places(delay)
+        self._delay, self._places = delay, late_places(delay)
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform: object) -> Module:
@@ -96,7 +97,7 @@ def step_queue(shape: Any, delay: int) -> StepQueue | LateQueue:
     return LateQueue(shape, delay) if delay else StepQueue(shape)
 
 
-def _places(delay: int) -> int:
+def late_places(delay: int) -> int:
     """Places of a queue whose words arrive `delay` cycles late: a power of two."""
     return 1 << (_STEPS + delay - 1).bit_length()
 
@@ -110,7 +111,7 @@ class SumQueue(wiring.Component):
     """
 
     def __init__(self, bits: int, delay: int = 0):
-        self._bits, self._depth = bits, 2 * _places(delay)
+        self._bits, self._depth = bits, 2 * late_places(delay)
         super().__init__({"push": In(1), "data": In(bits), "pop": In(1), "head": Out(bits)})
 
     def elaborate(self, platform: object) -> Module:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 import compiler
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.latency import predict
+from compiler.bind.systolic.multipliers import multipliers as multipliers_of
 from compiler.bind.systolic.plan import Choice, make_plan
+from compiler.bind.systolic.sum_orders import time_orders, with_sums_in_order
 from compiler.bind.systolic.tuner.budget import Budget, TunerError, Usage, board_budget, parse_budget
-from compiler.bind.systolic.tuner.candidate import Candidate, pareto
+from compiler.bind.systolic.tuner.candidate import Candidate, pareto, read_candidate
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.record import Record, RecordError
 from compiler.bind.systolic.tuner.resources import FEATURES, block_rams, evaluate_resources, multipliers
@@ -25,6 +28,10 @@ from compiler.cli.tune import main
 from compiler.frontend.c_scop import load_c
 from hw.boards.capacity import CapacityUnknown, device_capacity
 from hw.boards.registry import boards
+from hw.dataflow.floating import FLOAT_LATENCY
+from hw.float import Float, FloatSpec
+from hw.float.area import float_area
+from hw.systolic.compute import Compute
 
 APPS = Path(__file__).parents[2] / "apps" / "systolic"
 
@@ -54,6 +61,56 @@ def test_the_fast_models_are_those_of_plans(app: str) -> None:
             assert found.feeder_bits[row] == sum(
                 2 * o.words * spec.word_bits(o) * spec.feeders(o) for o in spec.operands)
             assert found.accumulator_bits[row] == result.words * spec.word_bits(result) * spec.rows * spec.columns
+
+
+@pytest.mark.parametrize(("app", "reassociate"), [("mm", False), ("mm", True), ("cnn", True), ("mttkrp", True)])
+def test_the_fast_models_of_floating_point_sums(app: str, reassociate: bool) -> None:
+    """Steps that wait for an adder, partial sums, bits and multipliers are those of the plan."""
+    of, pick = recognise(load_c(APPS / f"{app}.c", FLOAT_BITS=32), reassociate=reassociate), random.Random(app)
+    delays, parts_seen = {"add": 5, "mul": 3}, set()
+    for shape in pick.sample(list(shapes(of, 12)), 10):
+        times = np.array([[pick.choice([1, 1, 2, 4]) for _ in of.loops] for _ in range(4)])
+        times = with_sums_in_order(of, np.vstack([times, np.ones_like(times[:1])]))
+        found = Tilings(of, shape, times, 64, delays)
+        used = evaluate_resources(found)
+        for row, steps in enumerate(times):
+            time, parts = dict(zip(of.loops, map(int, steps), strict=True)), int(found.parts[row])
+            orders = time_orders(of) if parts == 1 else [order(of)]
+            plans = [make_plan(of, Choice(shape.space, shape.array, time, way, shape.simd, shape.lanes, latency=delays,
+                                          partial_sums=parts)) for way in orders]
+            spec = plans[0].spec
+            assert found.step_cycles[row] == min(plan.spec.step_cycles for plan in plans)
+            assert found.latency[row] == Compute(spec).completion
+            accumulators = spec.result.accumulators * spec.word_bits(spec.result)
+            assert found.accumulator_bits[row] == accumulators * spec.rows * spec.columns
+            assert used.multipliers[row] == spec.macs * sum(multipliers_of(operator) for operator in spec.body)
+            parts_seen.add(parts > 1)
+    assert parts_seen == {False, reassociate}
+
+
+def test_arrays_of_floating_point_numbers_in_a_budget() -> None:
+    """The tuner's options give a design with its cycles, in the program's order and in any order of the terms."""
+    program = load_c(APPS / "mm.c", FLOAT_BITS=32, I=5, J=4, K=6)
+    for reassociate in (False, True):
+        search = Search(program, Budget(multipliers=16), reassociate=reassociate, latency=(("add", 5),))
+        found = search.run(Record(None, search.key))
+        assert found[0].multipliers <= 16 and found[0].reassociate == reassociate
+        for candidate in found[:3]:
+            design = compiler.compile(program, target="systolic", **candidate.options)
+            assert design.predicted_cycles == candidate.cycles
+            assert design.resources["multipliers"] == candidate.multipliers
+        assert read_candidate(json.loads(json.dumps(asdict(found[0])))) == found[0]
+
+
+def test_operators_of_floating_point_numbers_take_area() -> None:
+    """An array in float has the LUTs of its operators more than one that passes as many bits, more with lanes."""
+    shape, times = Shape(("i", "j"), (2, 2), "", 1), np.array([[4, 4, 4]])
+    whole, single = (evaluate_resources(Tilings(recognise(load_c(APPS / "mm.c", **macros)), shape, times, 64))
+                     for macros in ({"DATA_BITS": 32}, {"FLOAT_BITS": 32}))
+    operators = [float_area(FloatSpec(op, Float(8, 23), FLOAT_LATENCY[op])) for op in ("add", "mul")]
+    assert single.luts[0] - whole.luts[0] > 3 * sum(area.luts for area in operators)
+    assert single.multipliers[0] == 16
+    assert float_area(FloatSpec("neg", Float(8, 23))).luts == 0
 
 
 def test_the_search_finds_what_trying_everything_finds() -> None:
@@ -191,6 +248,7 @@ def test_the_command_lists_and_draws(tmp_path: Path, capsys: pytest.CaptureFixtu
     (["--bus-bits", "48"], "bus_bits is 48, not one of 32, 64, 128, 256, 512, 1024"),
     (["--plot", "x.txt"], "--plot x.txt: the picture is a .png, .svg or .pdf"),
     (["--set", "I"], "--set I: write NAME=VALUE"),
+    (["--latency", "add:x"], "latency is 'add:x'; write operations with numbers of at least 1, like add:6,mul:4"),
     (["--scheduler", "tcp://127.0.0.1:9"], "no dask scheduler answers at tcp://127.0.0.1:9"),
 ])
 def test_what_cannot_be(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,5 +264,5 @@ def test_spread_over_a_cluster() -> None:
     search = Search(load_c(APPS / "mm.c", I=4, J=4, K=4), Budget(multipliers=2))
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
                       protocol="tcp://") as cluster, Cluster(cluster.scheduler_address) as workers:
-        found = search.run(Record(None, search.key), lambda shapes: workers.search(*search.text(), shapes))
+        found = search.run(Record(None, search.key), lambda shapes: workers.search(search.text(), shapes))
     assert found == search.run(Record(None, search.key))

@@ -12,7 +12,6 @@ from compiler.attempts import note_attempt
 from compiler.bind.bounds import program_traffic
 from compiler.bind.systolic.body import partial_sums
 from compiler.bind.systolic.errors import MappingError
-from compiler.bind.systolic.float_sums import in_order
 from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.options import Options
 from compiler.bind.systolic.plan import (
@@ -21,9 +20,9 @@ from compiler.bind.systolic.plan import (
     check_loops,
     legal_spaces,
     make_plan,
-    reductions_innermost,
 )
 from compiler.bind.systolic.simd import simd_loops
+from compiler.bind.systolic.sum_orders import time_orders, with_sums_in_order
 from compiler.bind.systolic.timeline import start_to_done
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.search import step_choices
@@ -95,7 +94,7 @@ def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tupl
     plans = [make_plan(kernel, Choice(space, array, time, order, *simd, options.pack, options.double_buffering,
                                       options.bus_bits, options.latency, parts))
              for time in _promising(kernel, Shape(space, array, *simd), options)
-             for order in ([options.order] if options.order else _orders(kernel))
+             for order in ([options.order] if options.order else time_orders(kernel))
              for parts in _partial_sums(kernel, options, time, order)]
     if not plans:
         loop = kernel.reduction_loops[-1] if kernel.reduction_loops else "k"
@@ -103,16 +102,6 @@ def _tiled(kernel: Kernel, options: Options, space: tuple[str, ...], array: tupl
         raise MappingError(f"partial_sums={count} alternate in the innermost loop of a tile, a sum's, of a multiple "
                            f"of {count} steps; legal is time={loop}:{count} and an order that ends with {loop}")
     return min(plans, key=lambda plan: _cost(plan, memory))
-
-
-def _orders(kernel: Kernel) -> list[tuple[str, ...]]:
-    """Orders of the loops of a tile that are worth a look. Where sums wait for an adder, independent ones are made in
-    turns: loops that they depend on go inside reductions, from the innermost one to all of them."""
-    innermost = reductions_innermost(kernel)
-    if not kernel.rounds:
-        return [innermost]
-    free = innermost[: len(innermost) - len(kernel.reduction_loops)]
-    return [(*free[:k], *kernel.reduction_loops, *free[k:]) for k in range(len(free) + 1)]
 
 
 def _partial_sums(kernel: Kernel, options: Options, time: Mapping[str, int], order: Sequence[str]) -> list[int]:
@@ -133,22 +122,12 @@ def _promising(kernel: Kernel, shape: Shape, options: Options) -> list[dict[str,
     times = step_choices(kernel, shape)
     for name, steps in (options.time or {}).items():
         times[:, kernel.loops.index(name)] = steps
-    tilings = Tilings(kernel, shape, _with_sums_in_order(kernel, np.unique(times, axis=0)), options.bus_bits,
+    tilings = Tilings(kernel, shape, with_sums_in_order(kernel, np.unique(times, axis=0)), options.bus_bits,
                       options.latency)
     words = np.maximum.reduce([tilings.geometry.results.own, *(o.words for o in tilings.geometry.operands)])
     rows = np.flatnonzero((words <= _WORDS) | (words == words.min()))
     rows = rows[np.argsort(tilings.cycles[rows], kind="stable")[:_PROMISING]]
     return [dict(zip(kernel.loops, map(int, tilings.times[row]), strict=True)) for row in rows]
-
-
-def _with_sums_in_order(kernel: Kernel, times: np.ndarray) -> np.ndarray:
-    """Those of `times` that take the terms of sums in the program's order where it matters; all if there are none."""
-    loops = kernel.reduction_loops
-    places = [kernel.loops.index(name) for name in loops]
-    kept = [not kernel.ordered or in_order(loops, [-(-kernel.extents[k] // int(own[k])) for k in places],
-                                           [(name, int(own[k])) for name, k in zip(loops, places, strict=True)])
-            for own in times]
-    return times[kept] if any(kept) else times
 
 
 def _check_loops(kernel: Kernel, option: str, values: Mapping[str, int]) -> None:

@@ -61,7 +61,7 @@ class Options(MemoryOptions):
         set_(self, "space", _names("space", self.space))
         set_(self, "array", _numbers("array", self.array))
         set_(self, "time", _counts("time", self.time))
-        set_(self, "latency", _counts("latency", self.latency))
+        set_(self, "latency", _counts("latency", self.latency, "operations", "add:6,mul:4"))
         for op, cycles in (self.latency or {}).items():
             if op not in FLOAT_LATENCY or cycles > LONGEST:
                 raise MappingError(f"latency of '{op}' is {cycles}; operations on floating-point numbers take 1 to "
@@ -116,7 +116,7 @@ def _numbers(option: str, value: Any) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def _counts(option: str, value: Any) -> Mapping[str, int] | None:
+def _counts(option: str, value: Any, what: str = "loops", example: str = "i:2,k:8") -> Mapping[str, int] | None:
     given = value
     if value is None:
         return None
@@ -124,7 +124,7 @@ def _counts(option: str, value: Any) -> Mapping[str, int] | None:
         pairs = [part.partition(":") for part in value.split(",")]
         value = {name.strip(): int(number) if number.strip().isdecimal() else number for name, _, number in pairs}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) and _whole(v) for k, v in value.items()):
-        raise MappingError(f"{option} is {given!r}; write loops with numbers of at least 1, like i:2,k:8")
+        raise MappingError(f"{option} is {given!r}; write {what} with numbers of at least 1, like {example}")
     return dict(value)
 
 

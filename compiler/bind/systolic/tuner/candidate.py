@@ -16,7 +16,8 @@ __all__ = ["Candidate", "front", "pareto", "read_candidate"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Options of the target (`space` to `lanes`), and what the models say: cycles and resources."""
+    """Options of the target (`space` to `lanes`, and for sums of floating-point numbers `order` to `latency`), and what
+    the models say: cycles and resources."""
 
     space: tuple[str, ...]
     array: tuple[int, ...]
@@ -28,6 +29,10 @@ class Candidate:
     block_ram: int
     luts: int
     flip_flops: int
+    order: tuple[str, ...] = ()
+    partial_sums: int = 1
+    reassociate: bool = False
+    latency: tuple[tuple[str, int], ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -40,15 +45,26 @@ class Candidate:
         return {
             "space": ",".join(self.space), "array": "x".join(map(str, self.array)),
             "time": ",".join(f"{name}:{steps}" for name, steps in self.time),
-            "simd": f"{self.simd}:{self.lanes}" if self.lanes > 1 else "off",
+            "simd": f"{self.simd}:{self.lanes}" if self.lanes > 1 else "off", **self._sums,
         }
+
+    @property
+    def _sums(self) -> dict[str, object]:
+        """Options for sums of floating-point numbers."""
+        found: dict[str, object] = {"order": ",".join(self.order)} if self.order else {}
+        if self.latency:
+            found["latency"] = ",".join(f"{op}:{cycles}" for op, cycles in self.latency)
+        if self.reassociate:
+            found |= {"reassociate": True, "partial_sums": self.partial_sums}
+        return found
 
     def costs(self) -> tuple[int, ...]:
         """All that should be small."""
         return self.cycles, self.multipliers, self.block_ram, self.luts
 
     def __str__(self) -> str:
-        return " ".join(f"--option {name}={value}" for name, value in self.options.items())
+        return " ".join(f"--option {name}={str(value).lower() if isinstance(value, bool) else value}"
+                        for name, value in self.options.items())
 
 
 def read_candidate(data: Mapping[str, object]) -> Candidate:

@@ -61,14 +61,19 @@ class Tilings:
     def step_cycles(self) -> Column:
         """Cycles in which a PE begins the steps of a tile, as `hw.systolic.spec.ArraySpec` has them for the order in
         which most results, or partial sums, come in turns."""
-        adder = adder_cycles(self.kernel, self.delays)
-        if not adder:
-            return self.steps
-        turns = self.geometry.results.own
-        if self.kernel.reassociated:
-            inner = self.times[:, self.kernel.loops.index(self.kernel.reduction_loops[-1])]
-            turns = np.maximum(turns, np.minimum(inner & -inner, partial_sums(self.kernel, self.delays)))
-        return self.steps * -(-(adder + 1) // turns)
+        adder, turns = adder_cycles(self.kernel, self.delays), np.maximum(self.geometry.results.own, self.parts)
+        return self.steps * -(-(adder + 1) // turns) if adder else self.steps
+
+    @cached_property
+    def parts(self) -> Column:
+        """Partial sums of each result: as many as keep the adder busy where results alone do not, and sums may be made
+        in any order; fewer if the innermost reduction has not so many steps."""
+        adder, own = adder_cycles(self.kernel, self.delays), self.geometry.results.own
+        if not adder or not self.kernel.reassociated:
+            return np.ones_like(own)
+        inner = self.times[:, self.kernel.loops.index(self.kernel.reduction_loops[-1])]
+        most = np.minimum(inner & -inner, partial_sums(self.kernel, self.delays))
+        return np.where((own <= adder) & (own < most), most, 1)
 
     @property
     def form(self) -> Format:
@@ -89,7 +94,7 @@ class Tilings:
     def accumulator_bits(self) -> Column:
         """Bits of all accumulators."""
         results = self.geometry.results
-        return results.own * results.bits * self.geometry.rows * self.geometry.columns
+        return results.own * self.parts * results.bits * self.geometry.rows * self.geometry.columns
 
     @property
     def latency(self) -> Column:
@@ -100,7 +105,8 @@ class Tilings:
         early = kernel.initial is not None and geometry.space == "none"
         body = self.form.schedule(operators(kernel, self.delays))
         adder = adder_cycles(kernel, self.delays)
-        return reading + max(body[-1].done + levels * max(1, adder), int(early)) + adder
+        sums = adder * (1 + np.ceil(np.log2(self.parts)).astype(np.int64))
+        return np.maximum(2, reading + max(body[-1].done + levels * max(1, adder), int(early))) + sums
 
     @property
     def skew(self) -> int:

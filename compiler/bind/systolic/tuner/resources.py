@@ -1,7 +1,8 @@
 """Resources of many tilings at once, without synthesis (Wang 2021, section 7.2).
 
 Multipliers and block RAM are counted. LUTs and flip-flops are linear in features of the array; the coefficients are
-fitted to yosys results by `benchmarks.systolic_resources` and recorded in ``resource_model.json``.
+fitted to yosys results by `benchmarks.systolic_resources` and recorded in ``resource_model.json``. Operators on
+floating-point numbers come on top, with the areas of `hw.float.area`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.bind.systolic.body import operators
+from compiler.bind.systolic.body import adder_cycles, operators
+from compiler.bind.systolic.kernel import Kernel
 from compiler.bind.systolic.tuner.budget import TunerError
 from compiler.bind.systolic.tuner.estimate import Column, Geometry, Tilings, power_of_two
 from compiler.ir.expr import Apply, Cast, Const, Expr, postorder
-from compiler.ir.types import Int
+from compiler.ir.types import Float, Int
+from hw.dataflow.floating import float_spec, is_floating
 from hw.dataflow.spec import Operator
+from hw.float import Float as FloatFormat
+from hw.float import FloatSpec
+from hw.float.area import FloatArea, float_area
 from hw.ops import MULTIPLICATIONS
-from hw.systolic.formats import find_format
+from hw.systolic.buffers import late_places
 
-__all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resources", "features", "load_model"]
+__all__ = ["FEATURES", "MODEL_FILE", "Resources", "block_rams", "evaluate_resources", "features", "kernel_multipliers",
+           "load_model", "operator_cells"]
 
 MODEL_FILE = Path(__file__).with_name("resource_model.json")
 
@@ -37,11 +44,12 @@ _LUT_RAM_BITS = 2048
 _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 _MULTIPLIER_BITS = 18
 FEATURES = ("array", "streams", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits",
-            "partial bits", "lut ram bits", "operator bits")
+            "partial bits", "lut ram bits", "operator bits", "late bits")
 """What LUTs and flip-flops are linear in: 1; streams from and to memory; counters and strides of all of them; bits of
 memory's beats where they become others; PEs; bits that PEs pass on; bits of all places of daisy chains of operands, and
 of results; bits of partial results that PEs send each other; bits of memories in LUTs; bits of adders, comparisons and
-choices, of all bodies, accumulators and functions of single elements."""
+choices of integers, of all bodies, accumulators and functions of single elements; bits of registers in which words and
+what goes with a step wait for operators."""
 
 _FREE = ("read", "const", "cast")
 _SHIFTS = ("shl", "shr")
@@ -63,11 +71,13 @@ def evaluate_resources(tilings: Tilings, model: Mapping[str, Mapping[str, float]
     model = model or load_model()
     geometry = tilings.geometry
     columns = features(tilings)
-    linear = {name: sum(model[name][feature] * column for feature, column in columns.items())
+    floats = operator_cells(tilings)
+    linear = {name: sum(model[name][feature] * column for feature, column in columns.items()) + floats[name]
               for name in ("luts", "flip_flops")}
     count = multipliers(tilings.kernel.body) * tilings.shape.macs + _function_multipliers(tilings)
+    count = count + floats["multipliers"]
     blocks = np.full(len(tilings.times), _streams(geometry) * -(-tilings.bus_bits // _BLOCK_SHAPES[0][1]))
-    for memory in _memories(geometry):
+    for memory in _memories(tilings):
         blocks = blocks + memory.number * np.where(memory.in_blocks, block_rams(memory.depth, memory.width), 0)
     return Resources(count, blocks, *(np.maximum(0, np.round(linear[k])).astype(np.int64)
                                       for k in ("luts", "flip_flops")))
@@ -84,8 +94,66 @@ def load_model() -> dict[str, dict[str, float]]:
 
 
 def multipliers(value: Expr) -> int:
-    """18 x 18 multipliers of one evaluation of `value`."""
-    return sum(_pieces(node) for node in postorder(value) if isinstance(node, Apply) and node.op in MULTIPLICATIONS)
+    """18 x 18 multipliers of the products of integers in one evaluation of `value`."""
+    return sum(_pieces(node) for node in postorder(value)
+               if isinstance(node, Apply) and node.op in MULTIPLICATIONS and not isinstance(node.type, Float))
+
+
+def kernel_multipliers(kernel: Kernel, delays: Mapping[str, int] | None = None) -> int:
+    """18 x 18 multipliers of one evaluation of the body; `delays` as those of `Tilings`."""
+    return multipliers(kernel.body) + sum(area.multipliers for area in _areas(operators(kernel, delays)))
+
+
+def _areas(body: Sequence[Operator]) -> list[FloatArea]:
+    """Of the operators of a function that compute with floating-point numbers."""
+    found = []
+    for operator in body:
+        words = [body[k].word for k in operator.operands]
+        if is_floating(operator.op, (operator.word, *words)):
+            found.append(float_area(float_spec(operator.op, words, operator.word, operator.latency)))
+    return found
+
+
+def operator_cells(tilings: Tilings) -> dict[str, Column]:
+    """``luts``, ``flip_flops`` and ``multipliers`` of all operators on floating-point numbers."""
+    floats = _float_areas(tilings)
+    return {name: sum((number * getattr(area, name) for area, number in floats), 0 * tilings.steps)
+            for name in ("luts", "flip_flops", "multipliers")}
+
+
+def _float_areas(tilings: Tilings) -> list[tuple[FloatArea, Column]]:
+    """All of an array, each with how many of it there are."""
+    kernel, shape, results = tilings.kernel, tilings.shape, tilings.geometry.results
+    one = np.ones_like(tilings.steps)
+    found = [(area, one * shape.macs) for area in _areas(operators(kernel, tilings.delays))]
+    for stream in (*tilings.geometry.operands, results):
+        found += [(area, one * stream.pack * stream.elements) for area in _areas(stream.function)]
+    if kernel.rounds:
+        assert isinstance(kernel.type, Float)
+        form = FloatFormat(kernel.type.exponent, kernel.type.mantissa)
+        adder = float_area(FloatSpec("add", form, adder_cycles(kernel, tilings.delays)))
+        levels = np.ceil(np.log2(tilings.parts)).astype(np.int64)
+        sums = (_adders(tilings) + levels * _places(tilings.geometry)) * results.elements
+        found.append((adder, sums + _tree_adders(tilings)))
+    return found
+
+
+def _adders(tilings: Tilings) -> int:
+    """Words of results that are added at once: to accumulators, and to those of neighbours."""
+    geometry = tilings.geometry
+    elements = geometry.rows * geometry.columns
+    return {"none": elements, "columns": elements + geometry.rows, "both": elements + geometry.rows + 1}[geometry.space]
+
+
+def _tree_adders(tilings: Tilings) -> int:
+    """Adders of the trees over lanes."""
+    geometry = tilings.geometry
+    return 0 if geometry.lanes_in_results else (tilings.shape.lanes - 1) * geometry.rows * geometry.columns
+
+
+def _places(geometry: Geometry) -> int:
+    """Where there are accumulators."""
+    return {"none": geometry.rows * geometry.columns, "columns": geometry.rows, "both": 1}[geometry.space]
 
 
 def _function_multipliers(tilings: Tilings) -> Column:
@@ -151,16 +219,29 @@ class _Memory:
         return np.where(self.in_blocks | (self.depth < 2), 0, self.depth * self.width * self.number)
 
 
-def _memories(geometry: Geometry) -> list[_Memory]:
-    """Feeders, accumulators, queues of results."""
+def _memories(tilings: Tilings) -> list[_Memory]:
+    """Feeders, accumulators, queues of results, and queues between PEs that sums go through."""
+    geometry = tilings.geometry
     found = []
     for stream in geometry.operands:
         depth, width = 2 * power_of_two(-(-stream.words // stream.pack)), stream.pack * stream.bits
         found.append(_Memory(depth, width, stream.feeders, depth * width > _LUT_RAM_BITS))
-    results = geometry.results
-    places = {"none": geometry.rows * geometry.columns, "columns": geometry.rows, "both": 1}[geometry.space]
-    found += [_Memory(results.own, results.bits, places, results.own > _LUT_RAM_WORDS)] * 2
-    return found
+    results, places = geometry.results, _places(geometry)
+    for words in (results.own * tilings.parts, results.own):
+        found.append(_Memory(words, results.bits, places, words > _LUT_RAM_WORDS))
+    return found + _late_queues(tilings)
+
+
+def _late_queues(tilings: Tilings) -> list[_Memory]:
+    """Steps and sums that wait between PEs as long as an adder takes (`hw.systolic.buffers`)."""
+    geometry, adder = tilings.geometry, adder_cycles(tilings.kernel, tilings.delays)
+    if geometry.space == "none" or not adder:
+        return []
+    elements, one = geometry.rows * geometry.columns, np.ones_like(tilings.steps)
+    places = late_places(adder)
+    forwarded = [stream for stream in geometry.operands if stream.feeders < elements or elements == 1]
+    return [*(_Memory(places * one, stream.bits, elements, one < 0) for stream in forwarded),
+            _Memory(2 * places * one, geometry.results.bits, elements, one < 0)]
 
 
 def features(tilings: Tilings) -> dict[str, Column]:
@@ -173,14 +254,36 @@ def features(tilings: Tilings) -> dict[str, Column]:
     exits = results.images * results.pack * results.bits
     if geometry.space == "none":
         exits = exits + elements * results.row_pack * results.bits
-    small = [memory.lut_ram_bits for memory in _memories(geometry)]
+    small = [memory.lut_ram_bits for memory in _memories(tilings)]
     return {
         "array": one, "streams": _streams(geometry) * one, "stream loops": _stream_loops(tilings) * one,
         "bus bits": _streams(geometry) * tilings.bus_bits * one, "elements": elements * one,
         "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one), "exit bits": exits * one,
         "partial bits": (geometry.space != "none") * elements * results.bits * one,
         "lut ram bits": sum(small, 0 * one), "operator bits": _operator_bits(tilings) * one,
+        "late bits": _late_bits(tilings) * one,
     }
+
+
+def _late_bits(tilings: Tilings) -> Column:
+    """Bits of registers in which words wait for other operands of an operator, and what goes with a step for its
+    result: whether there is one, which, and whether it is its first or last term."""
+    geometry = tilings.geometry
+    control = 3 + np.ceil(np.log2(np.maximum(geometry.results.own * tilings.parts, 1))).astype(np.int64)
+    bits = tilings.shape.macs * _waiting_bits(tilings.form.schedule(operators(tilings.kernel, tilings.delays)))
+    for stream in (*geometry.operands, geometry.results):
+        bits = bits + _waiting_bits(stream.function) * stream.pack * stream.elements
+    return bits + _places(geometry) * control * tilings.latency
+
+
+def _waiting_bits(body: Sequence[Operator]) -> int:
+    """Bits of registers behind the operators of a function whose results wait for a user's start."""
+    late = [0] * len(body)
+    for operator in body:
+        for k in operator.operands:
+            late[k] = max(late[k], operator.start - body[k].done)
+    return sum(cycles * operator.word.width for cycles, operator in zip(late, body, strict=True)
+               if operator.op != "const")
 
 
 def _streams(geometry: Geometry) -> int:
@@ -190,26 +293,27 @@ def _streams(geometry: Geometry) -> int:
 
 def _operator_bits(tilings: Tilings) -> Column:
     """Bits of all operators but multipliers and what costs nothing, accumulators and trees over lanes included."""
-    geometry, shape, results = tilings.geometry, tilings.shape, tilings.geometry.results
-    elements = geometry.rows * geometry.columns
-    adders = {"none": elements, "columns": elements + geometry.rows, "both": elements + geometry.rows + 1}
-    bits = 0 * tilings.steps + adders[geometry.space] * results.bits
-    if not geometry.lanes_in_results:
-        bits = bits + (shape.lanes - 1) * elements * results.bits
-    bits = bits + shape.macs * _bits_of(find_format("integer").schedule(operators(tilings.kernel)))
-    for stream in (*geometry.operands, results):
+    shape, results = tilings.shape, tilings.geometry.results
+    bits = 0 * tilings.steps
+    if not tilings.kernel.rounds:
+        bits = bits + (_adders(tilings) + _tree_adders(tilings)) * results.bits
+    bits = bits + shape.macs * _bits_of(tilings.form.schedule(operators(tilings.kernel)))
+    for stream in (*tilings.geometry.operands, results):
         bits = bits + _bits_of(stream.function) * stream.pack * stream.elements
     return bits
 
 
 def _bits_of(body: Sequence[Operator]) -> int:
-    """Bits of the operators of a function that take LUTs: a comparison those of its operands."""
+    """Bits of the operators of a function of integers that take LUTs: a comparison those of its operands."""
     found = 0
     for operator in body:
         constant = any(body[k].op == "const" for k in operator.operands)
         if operator.op in _FREE or operator.op.startswith(MULTIPLICATIONS) or (operator.op in _SHIFTS and constant):
             continue
-        widths = [body[k].word.width for k in operator.operands]
+        words = [body[k].word for k in operator.operands]
+        if is_floating(operator.op, (operator.word, *words)):
+            continue
+        widths = [word.width for word in words]
         found += max(widths) if operator.op in _COMPARISONS else operator.word.width
     return found
 

@@ -15,12 +15,13 @@ from compiler.bind.systolic.errors import KernelError
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.latency import DRAIN, FILL
 from compiler.bind.systolic.plan import Choice, make_plan, reductions_innermost
+from compiler.bind.systolic.sum_orders import time_orders, with_sums_in_order
 from compiler.bind.systolic.timeline import start_to_done
 from compiler.bind.systolic.tuner.budget import Budget, TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate, front, pareto
 from compiler.bind.systolic.tuner.estimate import Tilings
 from compiler.bind.systolic.tuner.record import Record
-from compiler.bind.systolic.tuner.resources import evaluate_resources, load_model, multipliers
+from compiler.bind.systolic.tuner.resources import evaluate_resources, kernel_multipliers, load_model
 from compiler.bind.systolic.tuner.shapes import Shape, extent_choices, shapes
 from compiler.ir.program import Program
 from compiler.ir.text import parse_program, print_program
@@ -28,7 +29,7 @@ from compiler.sched.space_time import SpaceTimeError
 from hw.main_memory import MainMemory
 from hw.systolic.spec import BUSES
 
-__all__ = ["Search", "follow_events", "search_shape", "search_text", "step_choices"]
+__all__ = ["Search", "SearchText", "follow_events", "search_shape", "search_text", "step_choices"]
 
 _TILINGS = 3000
 """Of one shape, at most; with more, fewer numbers of steps are tried along each loop."""
@@ -52,12 +53,16 @@ _LIMIT_WITHOUT_BUDGET = 256
 
 @dataclass(frozen=True)
 class Search:
-    """A search for arrays of `program` within `budget`, on a memory port of `bus_bits`."""
+    """A search for arrays of `program` within `budget`, on a memory port of `bus_bits`. `reassociate`: whether sums of
+    floating-point numbers may be made in any order; `latency`: operations on such numbers with their cycles, others
+    take `hw.dataflow.floating.FLOAT_LATENCY`."""
 
     program: Program
     budget: Budget
     bus_bits: int = 64
     macs: int | None = None
+    reassociate: bool = False
+    latency: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.bus_bits not in BUSES:
@@ -67,19 +72,15 @@ class Search:
     def key(self) -> str:
         """What tells this search from others, and from those with other models."""
         text = f"{print_program(self.program)}\n{self.budget}\n{self.bus_bits}\n{self.macs}\n" \
-               f"{load_model()}\n{FILL} {DRAIN}"
+               f"{self.reassociate} {self.latency}\n{load_model()}\n{FILL} {DRAIN}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _kernel(self) -> Kernel:
         try:
-            kernel = recognise(self.program)
+            return recognise(self.program, reassociate=self.reassociate)
         except (KernelError, SpaceTimeError) as problem:
             raise TunerError(f"the tuner searches arrays for reduction kernels, and program '{self.program.name}' is "
                              f"none: {problem}") from None
-        if kernel.floating:
-            raise TunerError(f"the tuner's model of LUTs knows integers, and program '{self.program.name}' computes "
-                             "with floating-point numbers; compile it without a budget: the compiler chooses by cycles")
-        return kernel
 
     def shapes(self, kernel: Kernel) -> list[Shape]:
         """Shapes within the budget, the most promising first."""
@@ -97,7 +98,7 @@ class Search:
         return kept
 
     def _most(self, kernel: Kernel) -> int:
-        each = multipliers(kernel.body)
+        each = kernel_multipliers(kernel, dict(self.latency))
         limit = self.budget.multipliers // each if each and self.budget.multipliers is not None else None
         if limit == 0:
             raise TunerError(f"nothing fits: one processing element takes {each} multipliers, and the budget has "
@@ -133,28 +134,41 @@ class Search:
     def _one_by_one(self, kernel: Kernel, pending: Sequence[Shape]
                     ) -> Iterator[tuple[Shape, tuple[Candidate, ...]]]:
         for shape in pending:
-            yield shape, search_shape(kernel, shape, self.budget, self.bus_bits)
+            yield shape, search_shape(kernel, shape, self.budget, self.bus_bits, self.latency)
 
     def _smallest(self, kernel: Kernel) -> str:
         shape = min(self.shapes(kernel), key=lambda s: s.macs)
-        candidate = min(search_shape(kernel, shape, Budget(), self.bus_bits), key=lambda c: (c.luts, c.block_ram))
+        candidate = min(search_shape(kernel, shape, Budget(), self.bus_bits, self.latency),
+                        key=lambda c: (c.luts, c.block_ram))
         return str(Budget(candidate.multipliers, candidate.block_ram, candidate.luts))
 
-    def text(self) -> tuple[str, Budget, int]:
+    def text(self) -> SearchText:
         """What another machine needs."""
-        return print_program(self.program), self.budget, self.bus_bits
+        return SearchText(print_program(self.program), self.budget, self.bus_bits, self.reassociate, self.latency)
 
 
-def search_text(program: str, budget: Budget, bus_bits: int, found: Sequence[Shape]
-                ) -> list[tuple[Shape, tuple[Candidate, ...]]]:
+@dataclass(frozen=True)
+class SearchText:
+    """A search as plain data, its program as text."""
+
+    program: str
+    budget: Budget
+    bus_bits: int
+    reassociate: bool
+    latency: tuple[tuple[str, int], ...]
+
+
+def search_text(text: SearchText, found: Sequence[Shape]) -> list[tuple[Shape, tuple[Candidate, ...]]]:
     """`search_shape` for several shapes, from plain data: the work that is sent to other machines."""
-    kernel = recognise(parse_program(program))
-    return [(shape, search_shape(kernel, shape, budget, bus_bits)) for shape in found]
+    kernel = recognise(parse_program(text.program), reassociate=text.reassociate)
+    return [(shape, search_shape(kernel, shape, text.budget, text.bus_bits, text.latency)) for shape in found]
 
 
-def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) -> tuple[Candidate, ...]:
+def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int,
+                 latency: Sequence[tuple[str, int]] = ()) -> tuple[Candidate, ...]:
     """The Pareto set of all tilings of a shape that fit."""
-    tilings = Tilings(kernel, shape, step_choices(kernel, shape), bus_bits)
+    times = with_sums_in_order(kernel, step_choices(kernel, shape))
+    tilings = Tilings(kernel, shape, times, bus_bits, dict(latency))
     cycles = tilings.cycles
     used = evaluate_resources(tilings)
     fits = np.maximum.reduce([0 * cycles, *(o.words for o in tilings.geometry.operands)]) <= _MOST_WORDS
@@ -165,21 +179,30 @@ def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int) ->
     columns = (cycles, used.multipliers, used.block_ram, used.luts, used.flip_flops)
     rows = np.flatnonzero(fits)
     costs = np.stack([cycles, used.block_ram, used.luts], axis=1)[rows]
-    return tuple(_candidate(kernel, shape, tilings.times[row], [int(column[row]) for column in columns])
-                 for row in rows[front(costs)])
+    return tuple(replace(_candidate(kernel, shape, tilings.times[row], [int(column[row]) for column in columns]),
+                         partial_sums=int(tilings.parts[row]), latency=tuple(latency)) for row in rows[front(costs)])
 
 
 def _candidate(kernel: Kernel, shape: Shape, times: np.ndarray, figures: Sequence[int]) -> Candidate:
     steps = tuple((name, int(count)) for name, count in zip(kernel.loops, times, strict=True))
-    return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, *figures)
+    return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, *figures,
+                     reassociate=kernel.reassociated)
 
 
 def follow_events(kernel: Kernel, candidate: Candidate, bus_bits: int) -> Candidate:
-    """The candidate with its cycles from start to done by the times of all events, in place of those by formulas."""
-    choice = Choice(candidate.space, candidate.array, dict(candidate.time), reductions_innermost(kernel),
-                    candidate.simd, candidate.lanes, bus_bits=bus_bits)
+    """The candidate with its cycles from start to done by the times of all events, in place of those by formulas, and
+    where sums wait for an adder with the order of a tile's loops that is fastest."""
+    orders = time_orders(kernel) if candidate.partial_sums == 1 else [reductions_innermost(kernel)]
+    cycles = {order: _cycles(kernel, candidate, order, bus_bits) for order in orders}
+    best = min(cycles, key=cycles.__getitem__)
+    return replace(candidate, cycles=cycles[best], order=best if kernel.rounds else ())
+
+
+def _cycles(kernel: Kernel, candidate: Candidate, order: tuple[str, ...], bus_bits: int) -> int:
+    choice = Choice(candidate.space, candidate.array, dict(candidate.time), order, candidate.simd, candidate.lanes,
+                    bus_bits=bus_bits, latency=dict(candidate.latency), partial_sums=candidate.partial_sums)
     plan = make_plan(kernel, choice)
-    return replace(candidate, cycles=start_to_done(plan.spec, plan.tiles, MainMemory(bus_bits)))
+    return start_to_done(plan.spec, plan.tiles, MainMemory(bus_bits))
 
 
 def step_choices(kernel: Kernel, shape: Shape) -> np.ndarray:

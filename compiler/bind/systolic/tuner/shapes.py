@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 
 from compiler.bind.systolic.kernel import Kernel
+from compiler.bind.systolic.plan import legal_spaces
 from compiler.bind.systolic.simd import simd_loops
-from compiler.sched.space_time import enumerate_arrays
 
 __all__ = ["Shape", "extent_choices", "shapes"]
 
@@ -63,7 +63,7 @@ def extent_choices(extent: int, limit: int) -> list[int]:
 def shapes(kernel: Kernel, macs: int) -> Iterator[Shape]:
     """Every shape of at most `macs` evaluations of the body per cycle."""
     for simd, lanes in _lane_choices(kernel, macs):
-        for space in enumerate_arrays(kernel.analysis):
+        for space in legal_spaces(kernel):
             choices = [_position_choices(kernel, name, simd, lanes, macs // lanes) for name in space]
             for array in product(*choices):
                 if prod(array) * lanes <= macs:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.bind.systolic.tuner.budget import Budget, TunerError
+from compiler.bind.systolic.tuner.budget import TunerError
 from compiler.bind.systolic.tuner.candidate import Candidate
-from compiler.bind.systolic.tuner.search import search_text
+from compiler.bind.systolic.tuner.search import SearchText, search_text
 from compiler.bind.systolic.tuner.shapes import Shape
 
 __all__ = ["Cluster"]
@@ -38,13 +38,12 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def search(self, program: str, budget: Budget, bus_bits: int, shapes: Sequence[Shape]
-               ) -> Iterator[tuple[Shape, tuple[Candidate, ...]]]:
+    def search(self, text: SearchText, shapes: Sequence[Shape]) -> Iterator[tuple[Shape, tuple[Candidate, ...]]]:
         """`search_shape` for all shapes, in the order in which workers finish."""
         from distributed import as_completed
 
         batches = [shapes[k : k + _BATCH] for k in range(0, len(shapes), _BATCH)]
-        futures = [self._client.submit(search_text, program, budget, bus_bits, batch, pure=False) for batch in batches]
+        futures = [self._client.submit(search_text, text, batch, pure=False) for batch in batches]
         try:
             for future in as_completed(futures):
                 yield from future.result()
