@@ -144,8 +144,8 @@ def float_area_table() -> str:
                 errors = [abs(error[figure]) for error in found]
                 cells.append(f"{100 * sum(errors) / len(errors):.1f} / {100 * max(errors):.1f}" if errors else "-")
         rows.append(cells)
-    head = ["operation", "operators fitted to", "LUT, error %", "FF, error %", "held out", "LUT, error % ",
-            "FF, error % "]
+    head = ["operation", "operators fitted to", "LUT, error %", "FF, error %", "held out", "LUT, error %",
+            "FF, error %"]
     return ("Model of the area of floating-point operators against yosys' cells on ECP5 "
             "(`python -m benchmarks.float_areas`): mean and largest error, in per cent, of the formats that it is "
             "fitted to, bfloat16 to float64, and of two others, with 6 and 13 and with 7 and 16 bits of exponent and "

@@ -27,13 +27,17 @@ __all__ = ["FORMATS", "OPERATORS", "float_operator_table", "main", "measure"]
 
 FORMATS = {"bfloat16": Float(8, 7), "float16": Float(5, 10), "float32": Float(8, 23), "float64": Float(11, 52)}
 _LATENCIES = {"bfloat16": (2, 4), "float16": (2, 4), "float32": (3, 6, 9), "float64": (9,)}
-_SLOW_LATENCY = 28
-"""Of quotients and roots of float32, one register for every bit and some around."""
+_SHORT_SUM = 4
+"""Of a sum of float32 in arrays for recurrences (`benchmarks.systolic_lu`)."""
+_SLOW_LATENCIES = (11, 30)
+"""Of quotients and roots of float32: a register for two or three bits, and one for every bit."""
 
 OPERATORS: Mapping[str, FloatSpec] = {
     **{f"{op} {name} {latency}": FloatSpec(op, form, latency)
        for name, form in FORMATS.items() for op in ("add", "mul", "mad") for latency in _LATENCIES[name]},
-    **{f"{op} float32 {_SLOW_LATENCY}": FloatSpec(op, FORMATS["float32"], _SLOW_LATENCY) for op in ("div", "sqrt")},
+    f"add float32 {_SHORT_SUM}": FloatSpec("add", FORMATS["float32"], _SHORT_SUM),
+    **{f"{op} float32 {cycles}": FloatSpec(op, FORMATS["float32"], cycles)
+       for op in ("div", "sqrt") for cycles in _SLOW_LATENCIES},
     **{f"{op} float32 {FLOAT_LATENCY[op]}": FloatSpec(op, FORMATS["float32"], FLOAT_LATENCY[op])
        for op in ("exp", "log", "sin")},
 }

@@ -35,4 +35,17 @@ def _floats(results: dict[str, Any]) -> list[str]:
         kind["sizes"].get(size, {}).get("cycles", "-")))] for size, f in results["sizes"].items()]
     latencies = "; ".join(f"{name}: sums {kind['latency']['add']}, products {kind['latency']['mul']}, quotients "
                           f"{kind['latency']['div']} cycles" for name, kind in kinds.items())
-    return [f"The same in `float`, bit for bit the interpreter's results ({latencies}):", table(head, rows)]
+    text = f"The same in `float`, bit for bit the interpreter's results ({latencies}{_rates(kinds)}):"
+    return [text, table(head, rows)]
+
+
+def _rates(kinds: dict[str, Any]) -> str:
+    """Clock rates of the operators, of those kinds for which all have been measured."""
+    measured = read_results("float_operators")["operators"]
+    found = []
+    for name, kind in kinds.items():
+        operators = [measured.get(f"{op} float32 {kind['latency'][op]}") for op in ("add", "mul", "div")]
+        if all(operators):
+            rates = ", ".join(f"{operator['mhz']}" for operator in operators if operator)
+            found.append(f"; operators of {name} alone reach {rates} MHz")
+    return "".join(found)

@@ -67,14 +67,17 @@ def _resources(results: dict[str, Any]) -> str:
     for group in ("training", "held out"):
         for row in results[group]:
             used, model, options = row["measured"], row["model"], row["options"]
-            rows.append([f"{row['application']} {options['space']} {options['array']}", group,
+            bits = row["macros"].get("FLOAT_BITS")
+            name = f"{row['application']}{f' float{bits}' if bits else ''}"
+            rows.append([f"{name} {options['space']} {options['array']}", group,
                          *(item for name in ("luts", "flip_flops")
                            for item in (used[name], model[name], f"{row['error'][name]:+.1%}")),
                          *(f"{used[name]} / {model[name]}" for name in ("multipliers", "block_ram"))])
     head = ["array", "design", "LUT", "model", "error", "FF", "model", "error", "multipliers / model",
             "block RAM / model"]
     text = ("The tuner's resource model against yosys, whole systems on ECP5 "
-            "(`python -m benchmarks.systolic_resources`); it is fitted to the designs for training only.")
+            "(`python -m benchmarks.systolic_resources`); it is fitted to the designs for training only, which are "
+            "all of integers.")
     return f"{text}\n\n{table(head, rows)}"
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import compiler
+from benchmarks.float_areas import HELD_OUT, TRAINING
+from benchmarks.results import read_results
 from compiler.bind.systolic.kernel import Kernel, recognise
 from compiler.bind.systolic.latency import predict
 from compiler.bind.systolic.multipliers import multipliers as multipliers_of
@@ -29,7 +31,7 @@ from compiler.frontend.c_scop import load_c
 from hw.boards.capacity import CapacityUnknown, device_capacity
 from hw.boards.registry import boards
 from hw.dataflow.floating import FLOAT_LATENCY
-from hw.float import Float, FloatSpec
+from hw.float import Float, FloatError, FloatSpec
 from hw.float.area import float_area
 from hw.systolic.compute import Compute
 
@@ -111,6 +113,21 @@ def test_operators_of_floating_point_numbers_take_area() -> None:
     assert single.luts[0] - whole.luts[0] > 3 * sum(area.luts for area in operators)
     assert single.multipliers[0] == 16
     assert float_area(FloatSpec("neg", Float(8, 23))).luts == 0
+
+
+def test_the_model_of_areas_is_near_what_was_counted() -> None:
+    """Of every operator that was synthesized, those that it is not fitted to among them: registers and multipliers are
+    counted in the operators as they are built now."""
+    recorded = read_results("float_areas")
+    for group, specs in (("training", TRAINING), ("held out", HELD_OUT)):
+        for name, spec in specs.items():
+            found, cells = float_area(spec), recorded[group][name]["measured"]
+            assert found.multipliers == cells["multipliers"], name
+            luts, flip_flops = (0.4, 0.4) if spec.op == "cast" else (0.2, 0.06)
+            assert abs(found.luts - cells["luts"]) <= luts * cells["luts"], name
+            assert abs(found.flip_flops - cells["flip_flops"]) <= flip_flops * cells["flip_flops"], name
+    with pytest.raises(FloatError, match="the model of areas has no operator 'exp' for floating-point numbers"):
+        float_area(FloatSpec("exp", Float(8, 23), 24))
 
 
 def test_the_search_finds_what_trying_everything_finds() -> None:

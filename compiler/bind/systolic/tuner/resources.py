@@ -44,12 +44,11 @@ _LUT_RAM_BITS = 2048
 _BLOCK_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 _MULTIPLIER_BITS = 18
 FEATURES = ("array", "streams", "stream loops", "bus bits", "elements", "forwarded bits", "beat bits", "exit bits",
-            "partial bits", "lut ram bits", "operator bits", "late bits")
+            "partial bits", "lut ram bits", "operator bits")
 """What LUTs and flip-flops are linear in: 1; streams from and to memory; counters and strides of all of them; bits of
 memory's beats where they become others; PEs; bits that PEs pass on; bits of all places of daisy chains of operands, and
 of results; bits of partial results that PEs send each other; bits of memories in LUTs; bits of adders, comparisons and
-choices of integers, of all bodies, accumulators and functions of single elements; bits of registers in which words and
-what goes with a step wait for operators."""
+choices of integers, of all bodies, accumulators and functions of single elements."""
 
 _FREE = ("read", "const", "cast")
 _SHIFTS = ("shl", "shr")
@@ -115,10 +114,14 @@ def _areas(body: Sequence[Operator]) -> list[FloatArea]:
 
 
 def operator_cells(tilings: Tilings) -> dict[str, Column]:
-    """``luts``, ``flip_flops`` and ``multipliers`` of all operators on floating-point numbers."""
+    """``luts``, ``flip_flops`` and ``multipliers`` of all operators on floating-point numbers, and of what waits for
+    them."""
     floats = _float_areas(tilings)
-    return {name: sum((number * getattr(area, name) for area, number in floats), 0 * tilings.steps)
-            for name in ("luts", "flip_flops", "multipliers")}
+    found = {name: sum((number * getattr(area, name) for area, number in floats), 0 * tilings.steps)
+             for name in ("luts", "flip_flops", "multipliers")}
+    if tilings.kernel.floating:
+        found["flip_flops"] = found["flip_flops"] + _late_bits(tilings)
+    return found
 
 
 def _float_areas(tilings: Tilings) -> list[tuple[FloatArea, Column]]:
@@ -261,7 +264,6 @@ def features(tilings: Tilings) -> dict[str, Column]:
         "forwarded bits": elements * forwarded * one, "beat bits": sum(beats, 0 * one), "exit bits": exits * one,
         "partial bits": (geometry.space != "none") * elements * results.bits * one,
         "lut ram bits": sum(small, 0 * one), "operator bits": _operator_bits(tilings) * one,
-        "late bits": _late_bits(tilings) * one,
     }
 
 
