@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import log2
 from pathlib import Path
+from typing import Any
 
 from amaranth.hdl import Signal, Value
 
@@ -98,11 +99,12 @@ def float_area(spec: FloatSpec) -> FloatArea:
                          f"{', '.join(AREA_KINDS)}")
     registers, multipliers = count_registers(spec)
     luts = sum(model["luts"][kind][name] * value for name, value in terms.items())
-    return FloatArea(round(luts), round(model["registers"][kind] * registers), multipliers)
+    return FloatArea(round(luts), round(registers * model["registers"][kind]), multipliers)
 
 
 @cache
-def _model() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+def _model() -> dict[str, Any]:
+    """``luts``: coefficients by kind and term; ``registers``: one by kind."""
     try:
         return json.loads(MODEL_FILE.read_text())["coefficients"]
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -185,8 +185,9 @@ def search_shape(kernel: Kernel, shape: Shape, budget: Budget, bus_bits: int,
 
 def _candidate(kernel: Kernel, shape: Shape, times: np.ndarray, figures: Sequence[int]) -> Candidate:
     steps = tuple((name, int(count)) for name, count in zip(kernel.loops, times, strict=True))
-    return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, *figures,
-                     reassociate=kernel.reassociated)
+    cycles, multipliers, block_ram, luts, flip_flops = figures
+    return Candidate(shape.space, shape.array, steps, shape.simd if shape.lanes > 1 else "", shape.lanes, cycles,
+                     multipliers, block_ram, luts, flip_flops, reassociate=kernel.reassociated)
 
 
 def follow_events(kernel: Kernel, candidate: Candidate, bus_bits: int) -> Candidate:
