@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import islpy as isl
@@ -45,7 +45,7 @@ from compiler.ir.expr import apply as checked_apply
 from compiler.ir.program import Array, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
 from compiler.ir.sum_ranges import Rule, accumulated_range
-from compiler.ir.types import BIT, Float, Int
+from compiler.ir.types import BIT, Float, Int, Type
 from hw.ops import DIVISIONS, OPERATIONS
 
 __all__ = ["array_ranges", "iterator_ranges", "narrow", "narrow_value", "table_ranges"]
@@ -372,7 +372,7 @@ def array_ranges(program: Program) -> dict[str, Range]:
     known = _Known(iterators={s.name: iterator_ranges(s) for s in program.statements}, tables=table_ranges(program))
     sums: dict[str, Range] = {}
     while True:
-        ranges, changed = _propagated(program, known, sums)
+        ranges, changed = _propagated(program, known, sums, _initial(program, sums))
         growing = _growing(program, changed)
         rule_of = partial(_rule, ranges=ranges, known=known)
         found = {name: accumulated_range(program, name, growing, rule_of) for name in growing - set(sums)}
@@ -380,8 +380,12 @@ def array_ranges(program: Program) -> dict[str, Range]:
         if not bounds:
             break
         sums |= bounds
-    for name in growing:
-        ranges[name] = type_range(program.array(name).type)
+    rounded: set[str] = set()
+    while changed:
+        ranges |= {name: _widened(ranges[name], program.array(name).type, name in rounded) for name in changed}
+        rounded |= changed
+        ranges, changed = _propagated(program, known, sums, ranges)
+    _recomputed(program, known, sums, ranges)
     return {a.name: ranges[a.name] or type_range(a.type) for a in program.arrays}
 
 
@@ -392,11 +396,16 @@ class _Known(NamedTuple):
     tables: Mapping[str, Range]
 
 
-def _propagated(program: Program, known: _Known, sums: Mapping[str, Range]) -> tuple[dict[str, Range | None], set[str]]:
-    """Ranges of arrays after a few rounds, and which of them would change in another one; those of `sums` stay."""
-    ranges: dict[str, Range | None] = {
-        a.name: sums.get(a.name) if a.role == "intermediate" else type_range(a.type) for a in program.arrays
-    }
+def _initial(program: Program, sums: Mapping[str, Range]) -> dict[str, Range | None]:
+    """Ranges before anything is computed; those of `sums` stay."""
+    return {a.name: sums.get(a.name) if a.role == "intermediate" else type_range(a.type) for a in program.arrays}
+
+
+def _propagated(program: Program, known: _Known, sums: Mapping[str, Range],
+                start: Mapping[str, Range | None]) -> tuple[dict[str, Range | None], set[str]]:
+    """Ranges of arrays after a few rounds from `start` on, and which of them would change in another one; those of
+    `sums` stay."""
+    ranges = dict(start)
     changed: set[str] = set()
     for _ in range(_PASSES):
         changed = set()
@@ -424,6 +433,33 @@ def _growing(program: Program, changed: set[str]) -> set[str]:
         if more == found:
             return {name for name in found if program.array(name).role == "intermediate"}
         found = more
+
+
+def _widened(range: Range | None, type: Type, again: bool) -> Range:
+    """A wider range for what grows from round to round: to the next powers of two, which masks and clamps often keep
+    to, and where that was too little, `again`, all of the type."""
+    whole = type_range(type)
+    if again or range is None:
+        return whole
+    low = -(1 << (-range[0] - 1).bit_length()) if range[0] < 0 else 0
+    high = (1 << range[1].bit_length()) - 1 if range[1] > 0 else 0
+    return max(whole[0], low), min(whole[1], high)
+
+
+def _recomputed(program: Program, known: _Known, sums: Mapping[str, Range], ranges: dict[str, Range | None]) -> None:
+    """Narrow `ranges`, of which some were widened: what is computed from ranges that hold for all values holds for
+    them, too, and a mask or a clamp on the way gives a smaller one (Cousot 1977)."""
+    free = [a.name for a in program.arrays if a.role == "intermediate" and a.name not in sums]
+    writers = {name: [s for s in program.statements if s.write.array == name] for name in free}
+    for _ in range(_PASSES):
+        before = dict(ranges)
+        for name, statements in writers.items():
+            rules = [(s, _rule(s, ranges, known)) for s in statements]
+            found = [fold(s.value, rule) for s, rule in rules if rule is not None]
+            if found:
+                ranges[name] = reduce(hull, found)
+        if ranges == before:
+            break
 
 
 def _rule(statement: Statement, ranges: Mapping[str, Range | None], known: _Known) -> Rule | None:

@@ -205,7 +205,7 @@ def broken(what: str, folder: Path) -> Program:
     """Programs that the target refuses."""
     bodies = {
         "again": "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) y[i][0] = x[i][j];",
-        "index": "for (int i = 0; i < 200; i++) z[i] = x[i % 97 / 13][1];",
+        "index": "for (int i = 0; i < 200; i++) z[i] = x[(7 * i + 3) % 97 / 13][1];",
         "turns": "for (int i = 1; i < 200; i++) z[i] = z[i / 2] * 3;",
     }
     path = folder / "broken.c"
@@ -241,9 +241,13 @@ def test_as_many_turns_as_the_message_says(tmp_path: Path) -> None:
     "x[j % 2 * 3][j];",
     "for (int i = 0; i < 64; i++) z[i / 8] += x[i % 8][i / 8];",
     "for (int i = 3; i < 40; i += 3) z[i] = x[i % 2][i % 4] + x[(i + 1) / 2 % 3][7 - i % 7];",
+    "for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) for (int k = 0; k < 3; k++) "
+    "y[i][j] += x[(i + k + 7) % 8][(j + 2 * k) % 8] * k;",
+    "for (int i = 0; i < 200; i++) z[i] = x[i % 97 / 13][1];",
 ])
 def test_indices_that_go_round(body: str, tmp_path: Path) -> None:
-    """With one iterator, with several, into a sum, in steps; and without, with divisions by what is read."""
+    """With one iterator, with several, into a sum, in steps, around the ends; and without, with divisions by what is
+    read."""
     path = tmp_path / "round.c"
     path.write_text(f"void kernel(short x[8][8], short y[8][8], short z[200])\n{{\n#pragma scop\n{body}\n"
                     "#pragma endscop\n}\n")

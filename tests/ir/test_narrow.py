@@ -227,3 +227,29 @@ def test_long_chains_of_scalars_are_looked_at_a_few_times_each(monkeypatch):
                f"{steps}y[i] = s >> 16;\n}}\n#pragma endscop\n}}\n")
     assert len(set(looked)) == 61
     assert len(looked) < 4 * 61
+
+
+def test_masks_and_clamps_in_recurrences_bound_what_is_carried() -> None:
+    """A search by halves: what the bounds of the place that is looked at become is known only after the mask."""
+    program = parse_scop("""
+void search(const short keys[32], const short wanted[4], int found[4]) {
+#pragma scop
+  for (int i = 0; i < 4; i++) {
+    int low = 0, high = 31;
+    for (int s = 0; s < 6; s++) {
+      int middle = (low + high) >> 1, place = middle & 31;
+      if (keys[place] < wanted[i]) low = middle + 1 < 31 ? middle + 1 : 31;
+      else high = place;
+    }
+    found[i] = low;
+  }
+#pragma endscop
+}
+""")
+    assert not any(memory.trap for memory in program.memories)
+    ranges = narrowing.array_ranges(program)
+    assert ranges["place"] == ranges["high"] == (0, 31)
+    assert ranges["low"][1] == 31
+    inputs = {"keys": np.arange(32, dtype=np.int16) * 3, "wanted": np.array([-5, 10, 30, 99], np.int16)}
+    found = np.searchsorted(inputs["keys"], inputs["wanted"]).clip(0, 31)
+    assert (interpret(program, inputs)["found"] == found).all()

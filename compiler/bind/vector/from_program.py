@@ -25,6 +25,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order, own_reads
 from compiler.bind.vector.iteration_masks import IterationMask
+from compiler.bind.vector.quotient_splitting import by_quotient
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, by_residue, divided_sum, rounded_parts
 from compiler.bind.vector.scans import Scan, scan_of, scanned
 from compiler.bind.vector.scatter_updates import keeps_bits, update_of
@@ -352,7 +353,7 @@ def _is_scan(program: Program, statement: Statement) -> bool:
 def singles_of(program: Program, statement: Statement) -> list[Statement]:
     """The statement in parts in which every index is one function, affine or a sum divided by a number."""
     parts = divided(statement, lambda name: program.array(name).shape)
-    return [single for part in parts for single in by_residue(part)]
+    return [single for part in parts for between in by_quotient(part) for single in by_residue(between)]
 
 
 def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
