@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from random_accumulations import accumulations
 
+import compiler
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.frontend.loop_nest import Prog, prog
@@ -159,3 +160,33 @@ def test_order_of_random_reductions() -> None:
         equal(program, recurrence_order(program, CYCLES))
 
     check()
+
+
+ROTATION = """
+void rotation(const short angle[6], short out[6]) {
+#pragma scop
+  for (int n = 0; n < 6; n++) {
+    int z = angle[n], y = 3;
+    for (int i = 0; i < 8; i++) {
+      int step = y >> i;
+      if (z >= 0) { z -= 5; y -= step; }
+      else { z += i; y += step; }
+    }
+    out[n] = z + y;
+  }
+#pragma endscop
+}
+"""
+
+
+def test_recurrences_in_each_others_steps_move_together() -> None:
+    """Neither can have loops of its own, since one decides what the other does in the same iteration."""
+    program = parse_scop(ROTATION, "rotation.c")
+    script = recurrence_order(program, CYCLES)
+    assert script.count("reorder(i, n, ") == 1
+    moved = script[script.index("on=["):].split("]")[0]
+    inside = [s.name for s in program.statements if len(s.iterators) == 2]
+    assert all(name in moved for name in inside)
+    equal(program, script)
+    design = compiler.compile(program, target="fpga")
+    assert design.predicted_cycles < 6 * 8 + 60

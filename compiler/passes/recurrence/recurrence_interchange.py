@@ -74,16 +74,19 @@ def _directives(program: Program, found: _Nest | _Parts) -> Iterator[str]:
 
 
 def _ways(program: Program, nest: _Nest) -> Iterator[_Nest]:
-    """The nest with all statements beside its own that have no recurrence themselves, so that what these compute needs
-    no memory on the way, and alone; then with fewer loops inside, the outermost ones left where they are."""
+    """The nest with all statements beside its own, so that what these compute needs no memory on the way: those of
+    other recurrences that none of its inner loops carries, or none of these; and alone. Then with fewer loops inside,
+    the outermost ones left where they are."""
     where = places(program)
     prefix = where[next(iter(nest.members))].positions[: len(nest.loops)]
-    others = {name for recurrence in _recurrences(program) for name in recurrence.members - nest.members}
-    beside = frozenset(name for name, place in where.items() if place.positions[: len(nest.loops)] == prefix) - others
+    beside = frozenset(name for name, place in where.items() if place.positions[: len(nest.loops)] == prefix)
+    others = [recurrence for recurrence in _recurrences(program) if not recurrence.members <= nest.members]
+    without = beside.difference(*(recurrence.members - nest.members for recurrence in others))
     while nest.moves:
-        if beside != nest.members:
-            yield replace(nest, members=beside)
-        yield nest
+        held = [recurrence.members - nest.members for recurrence in others
+                if any(recurrence.loops[depth] in nest.inner for depth in recurrence.carrying)]
+        for members in dict.fromkeys((beside.difference(*held), without, nest.members)):
+            yield replace(nest, members=members)
         nest = replace(nest, inner=nest.inner[1:])
 
 
