@@ -95,6 +95,22 @@ def test_transfers_behind_the_first_instructions_of_the_next_tile(ahead: int, de
             assert all(kinds[low:high].count(Instruction) == gap for low, high in itertools.pairwise(moved))
 
 
+@pytest.mark.parametrize("ends", [Ends((4,), ()), Ends((), (2, 2)), Ends((2, 2), (3,))])
+def test_an_array_that_moves_with_the_rows_of_some_tiles_is_no_resident(ends: Ends) -> None:
+    """Tiles have all rows but where the first column is cut, or the last one."""
+    x, a, b = pa.input("x", (6, 8), "int16"), pa.input("a", (6,), "int16"), pa.input("b", (1,), "int16")
+    program = pa.program("scaled", y=x * a[:, None] + b)
+    design = compile_arrays(program, Options(lanes=1, segment=(6, 2)))
+    plan = design.phases[0].plan
+    assert isinstance(plan, PhasePlan)
+    assert {leaf.name for leaf in plan.resident} == {"a", "b"}
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, (6, 2), ends=ends)
+    assert {leaf.name for leaf in plan.resident} == {"b"}
+    groups = list(plan.segments(Settings()))
+    check(replace(design, code=replace(design.code, body=roll(groups))),
+          random_inputs(program, np.random.default_rng(5)))
+
+
 def test_what_is_needed_first_is_loaded_first() -> None:
     a, b, c = (pa.input(name, (64, 64), "int32") for name in "abc")
     plan = compile_arrays(pa.program("late", y=(a + 1) * 5 - b * (c + (a & b))), Options(lanes=4)).phases[0].plan

@@ -344,9 +344,8 @@ def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: Tile
     """Arrays of which every tile needs the same, and the others."""
     if len(boxes) == 1:
         return [], leaves
-    start, last = (_full(box, tile) for box in (boxes[0], boxes[-1]))
-    first, final = (regions(phase.graph, box, clip=False) for box in (start, last))
-    resident = [leaf for leaf in leaves if first.get(leaf) == final.get(leaf)]
+    first, *others = (regions(phase.graph, _full(box, tile), clip=False) for box in (boxes[0], *boxes.beside_first()))
+    resident = [leaf for leaf in leaves if all(first.get(leaf) == other.get(leaf) for other in others)]
     return resident, [leaf for leaf in leaves if leaf not in resident]
 
 
