@@ -15,14 +15,16 @@ import islpy as isl
 import numpy as np
 
 from compiler.bind.vector.access import Box
+from compiler.bind.vector.accumulations import in_statement_order
 from compiler.bind.vector.array_state import Contents, Written
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.code_generation import Planned, lowered, planned
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_values import check_lanes
-from compiler.bind.vector.from_program import Space, Translation, given_array, in_statement_order
+from compiler.bind.vector.from_program import Translation, given_array
 from compiler.bind.vector.graph import Leaf, Node, Part, Value
 from compiler.bind.vector.ir import Loop, MemoryArray, Statement, Transfer
+from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase

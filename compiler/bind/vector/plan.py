@@ -344,7 +344,8 @@ def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: Tile
     """Arrays of which every tile needs the same, and the others."""
     if len(boxes) == 1:
         return [], leaves
-    first, *others = (regions(phase.graph, _full(box, tile), clip=False) for box in (boxes[0], *boxes.beside_first()))
+    # Within a phase no index falls along a dimension (`phases._storable`): what moves is elsewhere at the last place.
+    first, *others = (regions(phase.graph, _full(box, tile), clip=False) for box in (boxes[0], *boxes.farthest()))
     resident = [leaf for leaf in leaves if all(first.get(leaf) == other.get(leaf) for other in others)]
     return resident, [leaf for leaf in leaves if leaf not in resident]
 

@@ -20,8 +20,8 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.from_program import MOST_STEPS
 from compiler.bind.vector.scatter_updates import fetching_statements, update_of
+from compiler.bind.vector.statement_order import MOST_STEPS
 from compiler.bind.vector.word_statements import WORD, Operand, WordStatements
 from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Read, Store, fold, postorder, pruned, with_children

@@ -18,10 +18,12 @@ from math import inf, isqrt, prod
 import islpy as isl
 import numpy as np
 
+from compiler.bind.vector.accumulations import accumulation_of
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.from_program import MOST_STEPS, Around, Space, accumulation_of, given_array, singles_of
+from compiler.bind.vector.from_program import given_array
 from compiler.bind.vector.ir import Loop, Statement
 from compiler.bind.vector.iteration_masks import IterationMask
+from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
 from compiler.bind.vector.statement_groups import (
@@ -33,6 +35,7 @@ from compiler.bind.vector.statement_groups import (
     turns_of,
     unwritten_arrays,
 )
+from compiler.bind.vector.statement_order import MOST_STEPS, singles_of
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
 from compiler.frontend.parallel_array.functions import where
 from compiler.ir.expr import Apply, Expr, postorder

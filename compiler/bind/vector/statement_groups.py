@@ -10,7 +10,8 @@ from itertools import permutations
 import islpy as isl
 import networkx as nx
 
-from compiler.bind.vector.from_program import accumulation_of, carries, touching
+from compiler.bind.vector.accumulations import accumulation_of
+from compiler.bind.vector.statement_order import carries, touching
 from compiler.ir.program import Access, Array, Program, Statement
 
 __all__ = ["Turns", "groups_of", "in_time", "needs_itself", "split_by_sources", "turns_of", "unwritten_arrays"]

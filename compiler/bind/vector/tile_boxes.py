@@ -105,11 +105,11 @@ class TileBoxes(_Lazy):
             found.append(parts[place])
         return tuple(reversed(found))
 
-    def beside_first(self) -> list[Box]:
-        """The first tile moved along each dimension that has several places, one dimension at a time."""
+    def farthest(self) -> list[Box]:
+        """The first tile moved along each dimension that has several places, one dimension at a time, to the last."""
         first = self[0]
-        rows = [parts[1] for parts in self._rows if len(parts) > 1][:1]
-        columns = [(d, parts[1]) for d, parts in enumerate(self.others, 1) if len(parts) > 1]
+        rows = sorted(parts[-1] for parts in self._rows if len(parts) > 1)[-1:]
+        columns = [(d, parts[-1]) for d, parts in enumerate(self.others, 1) if len(parts) > 1]
         return [(*first[:d], part, *first[d + 1:]) for d, part in [*((0, row) for row in rows), *columns]]
 
     def place(self, index: Sequence[int]) -> Box:
