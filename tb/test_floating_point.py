@@ -85,7 +85,7 @@ def test_programs_equal_gcc(name: str, group: Group, simulator: str, tmp_path: P
     inputs = random_inputs(program, 2)
     outputs = check(group, name, inputs, simulator)
     defines = "".join(f"#define {key} {value}\n" for key, value in SIZES[name].items())
-    library = compile_c(tmp_path, {name: defines + (APPS / f"{name}.c").read_text()})
+    library = compile_c(tmp_path, {name: defines + (APPS / f"{name}.c").read_text()}, f"-I{APPS}")
     memory = {key.removesuffix("_in"): array.copy() for key, array in inputs.items()}
     memory |= {key: np.zeros_like(array) for key, array in outputs.items() if key not in memory}
     memory = {key: array.astype(np.int16) if array.dtype == np.int64 else array for key, array in memory.items()}

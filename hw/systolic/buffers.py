@@ -12,8 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.dma.word_queue import BlockQueue
 from hw.lib.taps import Taps
 
-__all__ = ["LUT_RAM_WORDS", "LateQueue", "Queue", "StepQueue", "SumQueue", "late_places",
-           "step_queue"]
+__all__ = ["LUT_RAM_WORDS", "LateQueue", "Queue", "StepQueue", "SumQueue", "late_places", "step_queue"]
 
 LUT_RAM_WORDS = 64
 """Memories up to this depth are read in the same cycle, as LUT RAM is; deeper ones a cycle later, as block RAM is."""

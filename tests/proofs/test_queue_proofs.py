@@ -247,7 +247,7 @@ CASES = {
     "words at a cell": Case(CellBuffer, at_a_cell, ("self.i.ready.eq(words.w_rdy)", "self.i.ready.eq(1)")),
     "step queue": Case(StepQueue, streams, ("second.eq(second + 1)", "second.eq(second)")),
     "late steps": Case(LateQueue, at_a_cell, ("reader.addr + pop", "reader.addr")),
-    "sum queue": Case(SumQueue, sums, ("2 * _places(delay)", "_STEPS // 2"), True),
+    "sum queue": Case(SumQueue, sums, ("2 * late_places(delay)", "_STEPS // 2"), True),
     "queue of one": Case(PlainQueue, owned(1), ("self.o.valid.eq(0)", "self.o.valid.eq(1)"), True),
     "queue of two": Case(PlainQueue, owned(2), ("fifo.w_en.eq(self.push)", "fifo.w_en.eq(1)"), True),
     "LUT queue": Case(LutQueue, fifo, ("reader.addr + pop", "reader.addr"), True),

@@ -11,7 +11,8 @@ import islpy as isl
 import networkx as nx
 
 from compiler.bind.vector.accumulations import accumulation_of
-from compiler.bind.vector.statement_order import carries, touching
+from compiler.bind.vector.statement_order import carries, is_scan, touching
+from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
 __all__ = ["Turns", "groups_of", "in_time", "needs_itself", "split_by_sources", "turns_of", "unwritten_arrays"]
@@ -82,7 +83,10 @@ def _precedes(program: Program, a: Statement, b: Statement, agree: isl.Map | Non
 
 
 def needs_itself(program: Program, statement: Statement, agree: isl.Map | None) -> bool:
-    """Whether some instance needs another's result, or replaces it, but for accumulating."""
+    """Whether some instance needs another's result, or replaces it, other than in an accumulation, a scan of all
+    iterations, or stores, which are done in their order at once."""
+    if isinstance(statement.value, Store) or (agree is None and is_scan(program, statement)):
+        return False
     return carries(program, statement, _before(program, statement, statement, agree))
 
 

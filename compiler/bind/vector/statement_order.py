@@ -20,7 +20,7 @@ from compiler.bind.vector.scans import scan_of
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Program, Statement
 
-__all__ = ["MOST_STEPS", "carries", "ordered", "precedes", "singles_of", "touching"]
+__all__ = ["MOST_STEPS", "carries", "is_scan", "ordered", "precedes", "singles_of", "touching"]
 
 MOST_STEPS = 128
 """Turns of a loop that are unrolled."""
@@ -36,7 +36,7 @@ def ordered(program: Program, statements: Sequence[Statement]) -> Iterator[State
     for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
         members = [statements[i] for i in sorted(groups.nodes[group]["members"])]
         (first, *others) = members
-        whole = isinstance(first.value, Store) or _runs_whole(program, first) or _is_scan(program, first)
+        whole = isinstance(first.value, Store) or _runs_whole(program, first) or is_scan(program, first)
         if others or not whole:
             yield from _stepped(program, members)
         else:
@@ -74,7 +74,7 @@ def _runs_whole(program: Program, statement: Statement) -> bool:
     return not any(space.folds() or (not accumulated and space.repeats()) for space in spaces)
 
 
-def _is_scan(program: Program, statement: Statement) -> bool:
+def is_scan(program: Program, statement: Statement) -> bool:
     """Whether a statement that needs its own results combines all of those before, and can be written whole."""
     singles = singles_of(program, statement)
     if len(singles) != 1 or accumulation_of(program, statement) is not None or scan_of(program, singles[0]) is None:
