@@ -66,7 +66,8 @@ def test_bytes_come_back(simulator: str, tmp_path: Path) -> None:
         content = drawn.randbytes(300)
         port.write(content)
         come = b""
-        while len(come) < len(content) and (part := port.read(5.0)):
+        # Bytes that those scans happened to send may still be on their way.
+        while not come.endswith(content) and (part := port.read(5.0)):
             come += part
-        assert come == content
+        assert come.endswith(content) and len(come) < 2 * len(content)
         port.close()
