@@ -64,7 +64,7 @@ def png(path: Path, size: tuple[int, int] = (64, 64), mode: str = "L", value: in
     (("gaussian", "--half-words", str(1 << 40)), "half a bank of 1099511627776 words is more on-chip memory than its "
      "budget (set SLUICE_MAX_BANK_WORDS above 1048576 to go on)"),
     (("gemm", "--half-words", "64"), "array a, which statement 'Accumulate_0' (apps/gemm.py:42) reads: a tile of 4096 "
-     "words does not fit the global buffer's 64 words per half; run it for fewer values of 'ro' at a time"),
+     "words does not fit the global buffer's 64 words per half; add tile loops around all statements"),
     (("gaussian", "--fusion-level", "3"), "fusion level 3 does not exist: the deepest loop nest has 2 levels"),
     (("gaussian", "--fusion-level", "-1"), "fusion level -1 does not exist: the deepest loop nest has 2 levels"),
     (("gaussian", "--tile-depth", "2"), "2 tile loops were asked for, but statements share 1 independent outer loops "

@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+import islpy as isl
+
 from compiler.analysis.dependences import DependenceError
 from compiler.bind.buffers.wide_fetch import AccessPatternError, NestError
 from compiler.bind.cgra.candidate import Candidate
@@ -30,6 +32,7 @@ from compiler.bind.cgra.shortage import with_largest_user
 from compiler.bind.cgra.sites import ArrayTooSmall
 from compiler.bind.cgra.stages import Stages
 from compiler.bind.cgra.timing import RecurrenceViolation
+from compiler.ir.program import Program, Statement
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS
 from compiler.sched.search.space import NEVER, Infeasible, Step, Strategy, TooLateError, ask
 from compiler.sched.static.reservation import default_slack
@@ -67,14 +70,22 @@ _Designs: TypeAlias = Strategy[Candidate, CgraDesign]
 _T = TypeVar("_T")
 
 
-def _in_fewer_steps(found: Infeasible, script: str) -> Infeasible:
-    """A failure for arrays that are too large as they are, of a program whose time loop `script` unrolls: tiles would
-    need values of each other, one step after the other may stream."""
+def _in_fewer_steps(found: Infeasible, program: Program, script: str) -> Infeasible:
+    """A failure for arrays that are too large as they are, of a program whose outer loop `script` unrolls. If that is a
+    time loop, tiles would need values of each other, and one step after the other may stream."""
     reason, tiles, _ = str(found.cause).rpartition("add tile loops around all statements")
-    if not tiles:
-        return found
     loop = script.partition("(")[2].rstrip(")")
+    if not tiles or any(_moves_with(statement, loop) for statement in program.statements):
+        return found
     return Infeasible(StreamError(f"{reason}run it for fewer values of '{loop}' at a time"))
+
+
+def _moves_with(statement: Statement, loop: str) -> bool:
+    """Whether a statement walks along an array in a loop."""
+    if loop not in statement.iterators:
+        return False
+    place = statement.iterators.index(loop)
+    return any(access.map.involves_dims(isl.dim_type.in_, place, 1) for access in (*statement.reads, statement.write))
 
 
 class ArraySpace:
@@ -104,7 +115,8 @@ class ArraySpace:
         if isinstance(found, Infeasible) and found.because(StreamError, ControlError) and self.stages.steps_apart:
             coalesced = replace(asked, coalesced=self.stages.coalesced is not self.stages.program)
             apart = yield from self._in_rounds(coalesced.with_directives(self.stages.steps_apart, "time steps apart"))
-            found = _in_fewer_steps(found, self.stages.steps_apart) if isinstance(apart, Infeasible) else apart
+            found = apart if not isinstance(apart, Infeasible) else \
+                _in_fewer_steps(found, self.stages.coalesced, self.stages.steps_apart)
         for other in self._other_loops(asked):
             if not isinstance(found, Infeasible) and self._is_good(found):
                 break
