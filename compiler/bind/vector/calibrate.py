@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from compiler.bind.vector.c_code import c_program
-from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, Timeline, as_json, constants, recorded
+from compiler.bind.vector.cost import CONSTANTS_FILE, Constants, Timeline, as_json, cold_cycles, constants, recorded
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.ir import Affine, Instruction, Loop, MemoryArray, Setting, Statement, Transfer, VectorProgram
 from hw.errors import SluiceError
@@ -130,10 +130,7 @@ def measure(spec: VectorSpec) -> Constants:
     store = _slope(_stored, spec) - _modelled(_stored, model, spec)
     model = replace(model, latency=latency, store=store)
     once = [Setting("length", (spec.lanes,)), *_loaded(0)]
-    timeline = Timeline(spec, model)
-    timeline.cold = True
-    timeline.feed_program(once)
-    model = replace(model, start=cycles(once, spec) - timeline.now)
+    model = replace(model, start=cycles(once, spec) - cold_cycles(once, spec, model))
     return Constants(**{name: round(max(value, 0.0), 2) for name, value in asdict(model).items()})
 
 

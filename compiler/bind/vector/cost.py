@@ -33,8 +33,8 @@ from compiler.bind.vector.ir import (
 from hw.vector_lanes.datapath import accumulate_latency
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "constants",
-           "recorded", "steady_times"]
+__all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "cold_cycles",
+           "constants", "recorded", "steady_times"]
 
 CACHED = 1000
 """Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
@@ -394,3 +394,12 @@ class Timeline:
         apart = (place - offset) % width or (step - memory) % width
         touched = -(-(offset % width + size) // width)
         return rows * max(touched + (self.model.row if apart else 0), self.model.burst)
+
+
+def cold_cycles(body: Sequence[Statement], spec: VectorSpec, model: Constants | None = None,
+                sharing: float = 1.0) -> float:
+    """Clock cycles of a program whose code has to be fetched; `sharing` as in `Timeline`."""
+    timeline = Timeline(spec, model, sharing)
+    timeline.cold = True
+    timeline.feed_program(body)
+    return timeline.now

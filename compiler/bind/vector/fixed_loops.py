@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from compiler.analysis.boxes import bounds
 from compiler.ir.expr import Const, Expr, Iterator, fold, with_children
 from compiler.ir.program import Statement
 from compiler.ir.types import Int
@@ -16,8 +17,7 @@ __all__ = ["without_loops", "without_unit_loops"]
 
 def without_unit_loops(statement: Statement) -> Statement:
     """`statement` without its loops of one iteration, so that single words are scalars, whatever stands around them."""
-    lows = [statement.domain.dim_min_val(k).to_python() for k in range(len(statement.iterators))]
-    units = {k: low for k, low in enumerate(lows) if statement.domain.dim_max_val(k).to_python() == low}
+    units = {k: low for k, (low, high) in enumerate(bounds(statement.domain)) if low == high}
     return without_loops(statement, units) if units else statement
 
 

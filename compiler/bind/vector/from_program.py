@@ -22,7 +22,8 @@ from compiler.bind.vector.float_sums import FloatAccumulation
 from compiler.bind.vector.iteration_spaces import Space, Target
 from compiler.bind.vector.scans import Scan, scan_of, scanned
 from compiler.bind.vector.scatter_updates import update_of
-from compiler.bind.vector.statement_order import ordered, precedes, singles_of
+from compiler.bind.vector.statement_order import ordered, singles_of
+from compiler.bind.vector.statement_precedence import precedes
 from compiler.frontend.parallel_array.array import Array, input
 from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place

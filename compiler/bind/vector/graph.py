@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.bind.vector.access import Access, compose, whole
+from compiler.bind.vector.access import Access, Box, compose, whole
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
@@ -63,6 +63,14 @@ class Part:
         """Elements of the array from one index to the next, per dimension of `order`."""
         own = [prod(self.shape[d + 1:]) for d in range(len(self.shape))]
         return tuple(own[d] for d in self.order or range(len(own)))
+
+    def box(self, own: Box) -> Box:
+        """The least box in the array around a box of these elements."""
+        found = [(first, first + 1) for first in self.first]
+        for (low, high), axis in zip(own, self.order or range(len(found)), strict=False):
+            first, step = self.first[axis], self.steps[axis]
+            found[axis] = (first + low * step, first + (high - 1) * step + 1)
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

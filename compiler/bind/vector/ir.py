@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
 
 from hw.vector_lanes.isa import Control, Entry, Mode
 
@@ -92,6 +95,11 @@ class MemoryArray:
     dtype: str
     shape: tuple[int, ...]
     bytes: int
+
+    @classmethod
+    def of(cls, name: str, role: str, shape: tuple[int, ...], dtype: np.dtype) -> MemoryArray:
+        """One of elements of `dtype` side by side."""
+        return cls(name, role, str(dtype), shape, prod(shape) * dtype.itemsize)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.boxes import bounds
 from compiler.bind.vector.affine_pieces import parts_of
 from compiler.bind.vector.array_state import Written
 from compiler.bind.vector.errors import VectorTargetError
@@ -47,9 +48,8 @@ class Space:
     def __init__(self, statement: Statement, around: Around | None = None) -> None:
         self.statement = statement
         self.domain = domain = around.box if around else statement.domain
-        dimensions = range(len(statement.iterators))
-        self.low = [domain.dim_min_val(k).to_python() for k in dimensions]
-        self.sizes = [domain.dim_max_val(k).to_python() - low + 1 for k, low in zip(dimensions, self.low, strict=True)]
+        ends = bounds(domain)
+        self.low, self.sizes = [low for low, _ in ends], [high - low + 1 for low, high in ends]
         whole = around is not None or statement.box() is not None
         self.mask: Mask | None = around.mask if around else None
         if not whole:

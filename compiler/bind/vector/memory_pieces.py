@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
 
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.boxes import bounds
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.accumulations import in_statement_order
 from compiler.bind.vector.array_state import Contents, Written
@@ -49,8 +49,7 @@ Spaces = Callable[[ProgramStatement], Space]
 
 def _element_box(elements: isl.Set) -> Box:
     """The least box around elements of an array: low and high index, the latter not included, per dimension."""
-    return tuple((elements.dim_min_val(d).to_python(), elements.dim_max_val(d).to_python() + 1)
-                 for d in range(elements.dim(isl.dim_type.set)))
+    return tuple((low, high + 1) for low, high in bounds(elements))
 
 
 def _meets(a: Box, b: Box) -> bool:
@@ -104,7 +103,6 @@ class _InMemory(Contents):
         if others or not _within(box, _box_of(part)):
             raise VectorTargetError("it reads both elements that have just been written and others")
         return part.value, part.place.first
-
 
     def _part(self, box: Box) -> Array:
         """A box of the array in memory. Each is an input of its own, so that boxes far from each other are loaded one
@@ -280,36 +278,22 @@ def _check_order(found: Planned) -> None:
                                             "others are computed from them")
 
 
-def _stored(result: Result, box: Box) -> Box:
-    """Elements in memory of a tile of a result."""
-    assert result.memory is not None
-    order = result.memory.order or tuple(range(len(result.memory.shape)))
-    found: list[tuple[int, int]] = [(first, first + 1) for first in result.memory.first]
-    for (low, high), axis in zip(box, order, strict=False):
-        first, step = result.memory.first[axis], result.memory.steps[axis]
-        found[axis] = (first + low * step, first + (high - 1) * step + 1)
-    return tuple(found)
-
-
 def _loaded(phase: Phase, name: str, tile: Box) -> list[Box]:
     """Elements in memory of an array that a tile needs."""
     boxes = regions(phase.graph, tile, clip=True)
-    return [_part_box(leaf, box) for leaf, box in boxes.items() if isinstance(leaf, Leaf) and leaf.name == name]
+    return [leaf.part.box(box) if leaf.part else box for leaf, box in boxes.items()
+            if isinstance(leaf, Leaf) and leaf.name == name]
 
 
-def _part_box(leaf: Leaf, box: Box) -> Box:
-    if leaf.part is None:
-        return box
-    first, steps = leaf.part.first, leaf.part.steps
-    own = [(f, f + 1) for f in first]
-    for (low, high), axis in zip(box, leaf.part.order or range(len(first)), strict=False):
-        own[axis] = (first[axis] + low * steps[axis], first[axis] + (high - 1) * steps[axis] + 1)
-    return tuple(own)
+def _stored(result: Result) -> Box:
+    """Elements in memory of a result."""
+    assert result.memory is not None
+    return result.memory.box(tuple((0, n) for n in result.shape))
 
 
 def _reads_replaced(phase: Phase, result: Result) -> bool:
     whole = tuple((0, n) for n in phase.shape)
-    stored = _stored(result, tuple((0, n) for n in result.shape))
+    stored = _stored(result)
     return any(len(box) != len(stored) or _meets(box, stored) for box in _loaded(phase, result.name, whole))
 
 
@@ -317,8 +301,9 @@ def _in_place(phase: Phase, result: Result, choice: Choice) -> bool:
     """Whether every tile reads just those elements that it replaces."""
     tile = choice.plan.layout.tile
     corners = [tuple((0, t) for t in tile), tuple((n - t, n) for n, t in zip(phase.shape, tile, strict=True))]
-    whole = _stored(result, tuple((0, n) for n in result.shape))
-    return all(box == _stored(result, corner) or not _meets(box, whole) for corner in corners
+    assert result.memory is not None
+    whole = _stored(result)
+    return all(box == result.memory.box(corner) or not _meets(box, whole) for corner in corners
                for box in _loaded(phase, result.name, corner))
 
 
@@ -332,8 +317,8 @@ def memory_arrays(pieces: PieceCompiler) -> tuple[MemoryArray, ...]:
                          ("temporary", _intermediate(pieces.program))):
         for array in arrays:
             given = given_array(array, f"{role} {array.name}")
-            found.append(_memory_array(array.name, role, given.shape, given.dtype))
-    constants = [_memory_array(name, "constant", data.shape, data.dtype)
+            found.append(MemoryArray.of(array.name, role, given.shape, given.dtype))
+    constants = [MemoryArray.of(name, "constant", data.shape, data.dtype)
                  for name, data in pieces.pool.constants.items()]
     return (*found, *constants, *pieces.pool.temporaries.values())
 
@@ -341,10 +326,6 @@ def memory_arrays(pieces: PieceCompiler) -> tuple[MemoryArray, ...]:
 def _intermediate(program: Program) -> list[ProgramArray]:
     ends = (*program.inputs, *program.outputs)
     return [array for array in program.arrays if array not in ends]
-
-
-def _memory_array(name: str, role: str, shape: tuple[int, ...], kind: np.dtype) -> MemoryArray:
-    return MemoryArray(name, role, str(kind), shape, prod(shape) * kind.itemsize)
 
 
 @dataclass(frozen=True)

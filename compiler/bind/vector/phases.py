@@ -178,8 +178,7 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
             stored[node] = 0
             continue
         result = _stored_result(node, boxes, f"{prefix}_{number}")
-        memory = MemoryArray(result.name, "temporary", str(result.dtype), result.shape,
-                             int(np.prod(result.shape, dtype=np.int64)) * result.dtype.itemsize)
+        memory = MemoryArray.of(result.name, "temporary", result.shape, result.dtype)
         together = {other: value for other, value in stored.items()
                     if node not in rounds or rounds.get(other) != rounds[node]}
         pending.append((_rebuilt(result, together, builder), memory))

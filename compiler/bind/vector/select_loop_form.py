@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.bind.vector.cost import Timeline
+from compiler.bind.vector.cost import cold_cycles
 from compiler.bind.vector.ir import Loop, Statement
 from compiler.bind.vector.loop_reroll import roll
 from hw.vector_lanes.spec import VectorSpec
@@ -26,10 +26,10 @@ def arranged(groups: Sequence[Sequence[Statement]], spec: VectorSpec,
              sharing: float = 1.0) -> tuple[float, tuple[Statement, ...]]:
     """Predicted clock cycles and the statements of all groups; `sharing` as in `Timeline`."""
     looped = roll(groups)
-    cycles = _cycles(looped, spec, sharing)
+    cycles = cold_cycles(looped, spec, sharing=sharing)
     row = tuple(statement for group in groups for statement in group)
     if len(row) <= MOST and not _has_loop(row) and _has_loop(looped):
-        straight = _cycles(row, spec, sharing)
+        straight = cold_cycles(row, spec, sharing=sharing)
         if straight < GAIN * cycles:
             return straight, row
     return cycles, looped
@@ -37,10 +37,3 @@ def arranged(groups: Sequence[Sequence[Statement]], spec: VectorSpec,
 
 def _has_loop(body: Sequence[Statement]) -> bool:
     return any(isinstance(statement, Loop) for statement in body)
-
-
-def _cycles(body: Sequence[Statement], spec: VectorSpec, sharing: float) -> float:
-    timeline = Timeline(spec, sharing=sharing)
-    timeline.cold = True
-    timeline.feed_program(body)
-    return timeline.now

@@ -18,6 +18,7 @@ from math import inf, isqrt, prod
 import islpy as isl
 import numpy as np
 
+from compiler.analysis.boxes import bounds, box_of
 from compiler.bind.vector.accumulations import accumulation_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.from_program import given_array
@@ -26,16 +27,10 @@ from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
-from compiler.bind.vector.statement_groups import (
-    Turns,
-    groups_of,
-    in_time,
-    needs_itself,
-    split_by_sources,
-    turns_of,
-    unwritten_arrays,
-)
+from compiler.bind.vector.statement_groups import in_time, needs_itself, split_by_sources, turns_of, unwritten_arrays
 from compiler.bind.vector.statement_order import MOST_STEPS, singles_of
+from compiler.bind.vector.statement_precedence import groups_of
+from compiler.bind.vector.turns import Turns
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
 from compiler.frontend.parallel_array.functions import where
 from compiler.ir.expr import Apply, Expr, postorder
@@ -130,11 +125,7 @@ class _Boxes:
 
 
 def _box(space: isl.Space, lows: Sequence[int], sizes: Sequence[int]) -> isl.Set:
-    box = isl.Set.universe(space)
-    for k, (low, size) in enumerate(zip(lows, sizes, strict=True)):
-        box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(low))
-        box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(low + size - 1))
-    return box
+    return box_of(space, [(low, low + size - 1) for low, size in zip(lows, sizes, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -298,8 +289,7 @@ class SequentialCode:
         space, order = self._time_space(), self.program.order_of(statement.name)
         domains = [now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain())
                    for t in range(turns.count)]
-        ranges = [[_range(domain, k) for k in range(len(now.iterators))] if not domain.is_empty() else None
-                  for domain in domains]
+        ranges = [None if domain.is_empty() else bounds(domain) for domain in domains]
         axes = [_axis([r[k] if r else None for r in ranges]) for k in range(len(now.iterators))]
         steps, low, sizes = zip(*axes, strict=True) if axes else ((), (), ())
         lows = [tuple(a + t * s for a, s in zip(low, steps, strict=True)) for t in range(turns.count)]
@@ -319,17 +309,12 @@ class SequentialCode:
         """The code of a statement that accumulates, over one part after the other of an iterator that takes more or
         fewer values in other turns; empty if there is no such iterator."""
         block = self._block
-        if place.times is None or now.domain.is_empty():
-            return ()
-        moving = [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
-        if not moving:
-            return ()
-        if len(moving) > 1 or statement.write.map.involves_dims(isl.dim_type.in_, moving[0], 1):
+        moving = [] if place.times is None else \
+            [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
+        if len(moving) != 1 or statement.write.map.involves_dims(isl.dim_type.in_, moving[0], 1) or now.box() is None:
             return ()
         (axis,) = moving
-        low, high = _range(now.domain, axis)
-        if now.box() is None:
-            return ()
+        low, high = bounds(now.domain)[axis]
         count, rest = divmod(high - low + 1, block)
 
         def part(first: int, last: int) -> Code:
@@ -349,8 +334,8 @@ class SequentialCode:
 
     def _grows(self, statement: ProgramStatement, now: ProgramStatement, axis: int) -> bool:
         """Whether an iterator takes more or fewer values in other turns than now."""
-        low, high = _range(statement.domain, axis)
-        first, last = _range(now.domain, axis)
+        low, high = bounds(statement.domain)[axis]
+        first, last = bounds(now.domain)[axis]
         others = [k for k in range(len(now.iterators)) if k != axis]
         return (low, high) != (first, last) and bool(others) and not _moves(statement, now, axis)
 
@@ -363,14 +348,10 @@ def _progression(code: Callable[[int], Code], first: int, end: int) -> Loop | No
 
 def _moves(statement: ProgramStatement, now: ProgramStatement, axis: int) -> bool:
     """Whether the values of an iterator now are none of those in other turns."""
-    first, last = _range(now.domain, axis)
+    first, last = bounds(now.domain)[axis]
     rest = statement.domain.subtract(now.domain)
     inside = rest.lower_bound_val(isl.dim_type.set, axis, isl.Val(first))
     return inside.upper_bound_val(isl.dim_type.set, axis, isl.Val(last)).is_empty()
-
-
-def _range(domain: isl.Set, axis: int) -> tuple[int, int]:
-    return domain.dim_min_val(axis).to_python(), domain.dim_max_val(axis).to_python()
 
 
 def _axis(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int, int]:

@@ -1,85 +1,36 @@
-"""Which statements have to run before which, of those that agree in the loops around them: in order, in groups of
-those that need each other."""
+"""Statements in the turns of a loop that carries values between them: which need each other, and what from where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from collections.abc import Sequence
+from dataclasses import replace
 
 import islpy as isl
-import networkx as nx
 
+from compiler.analysis.boxes import bounds, box_of
 from compiler.bind.vector.accumulations import accumulation_of
-from compiler.bind.vector.statement_order import carries, is_scan, touching
+from compiler.bind.vector.statement_order import is_scan
+from compiler.bind.vector.statement_precedence import before, carries, touching
+from compiler.bind.vector.turns import Turns, turns_in
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["Turns", "groups_of", "in_time", "needs_itself", "split_by_sources", "turns_of", "unwritten_arrays"]
-
-
-@dataclass(frozen=True)
-class Turns:
-    """A loop that statements are carried out in: dimension of time, its first and last value."""
-
-    dimension: int
-    low: int
-    high: int
-
-    @property
-    def count(self) -> int:
-        """Turns."""
-        return self.high - self.low + 1
-
-    def part(self, space: isl.Space, first: int, last: int) -> isl.Set:
-        """The times of the turns from `first` to `last`, counted from 0."""
-        times = isl.Set.universe(space)
-        times = times.lower_bound_val(isl.dim_type.set, self.dimension, isl.Val(self.low + first))
-        return times.upper_bound_val(isl.dim_type.set, self.dimension, isl.Val(self.low + last))
-
-    def same(self, space: isl.Space, block: int) -> isl.Map:
-        """Pairs of times in the same block of so many turns."""
-        names = [f"t{d}" for d in range(space.dim(isl.dim_type.set))]
-        others = [f"u{d}" for d in range(len(names))]
-        t, u = (f"floor(({name[self.dimension]} - {self.low})/{block})" for name in (names, others))
-        return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(others)}] : {t} = {u} }}")
+__all__ = ["in_time", "needs_itself", "split_by_sources", "turns_of", "unwritten_arrays"]
 
 
 def turns_of(program: Program, statements: Sequence[Statement]) -> Turns:
     """The outermost loop in which instances of statements differ."""
     times = [program.order_of(s.name).intersect_domain(s.domain).range() for s in statements if not s.domain.is_empty()]
-    for d in range(times[0].dim(isl.dim_type.set)):
-        low = min(t.dim_min_val(d).to_python() for t in times)
-        high = max(t.dim_max_val(d).to_python() for t in times)
-        if low < high:
-            return Turns(d, low, high)
-    return Turns(0, 0, 0)
+    return next(turns_in(times), Turns(0, 0, 0))
 
 
 def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement]:
     """Statements of one instance each, in order."""
     def time(statement: Statement) -> tuple[int, ...]:
         point = program.order_of(statement.name).intersect_domain(statement.domain).range()
-        return tuple(point.dim_min_val(d).to_python() for d in range(point.dim(isl.dim_type.set)))
+        return tuple(low for low, _ in bounds(point))
 
     return sorted(statements, key=time)
-
-
-def _before(program: Program, a: Statement, b: Statement, agree: isl.Map | None) -> isl.Map:
-    """Pairs of instances of which the first comes before the second and both agree."""
-    first, second = program.order_of(a.name), program.order_of(b.name)
-    before = first.lex_lt_map(second)
-    return before if agree is None else before.intersect(first.apply_range(agree).apply_range(second.reverse()))
-
-
-def _precedes(program: Program, a: Statement, b: Statement, agree: isl.Map | None) -> bool:
-    """Whether some instance of `a` has to come before one of `b` that agrees with it."""
-    pairs = [(a.write, b.write), *((a.write, r) for r in b.reads), *((r, b.write) for r in a.reads)]
-    pairs = [(x, y) for x, y in pairs if x.array == y.array]
-    if not pairs:
-        return False
-    before = _before(program, a, b, agree)
-    return any(not touching(a, x, b, y).intersect(before).is_empty() for x, y in pairs)
 
 
 def needs_itself(program: Program, statement: Statement, agree: isl.Map | None) -> bool:
@@ -87,18 +38,7 @@ def needs_itself(program: Program, statement: Statement, agree: isl.Map | None) 
     iterations, or stores, which are done in their order at once."""
     if isinstance(statement.value, Store) or (agree is None and is_scan(program, statement)):
         return False
-    return carries(program, statement, _before(program, statement, statement, agree))
-
-
-def groups_of(program: Program, statements: Sequence[Statement], agree: isl.Map | None) -> Iterator[list[Statement]]:
-    """Statements in an order in which each group can run before the next one."""
-    order = nx.DiGraph()
-    order.add_nodes_from(range(len(statements)))
-    order.add_edges_from((i, j) for i, j in permutations(range(len(statements)), 2)
-                         if _precedes(program, statements[i], statements[j], agree))
-    groups = nx.condensation(order)
-    for group in nx.lexicographical_topological_sort(groups, key=lambda g: min(groups.nodes[g]["members"])):
-        yield [statements[i] for i in sorted(groups.nodes[group]["members"])]
+    return carries(program, statement, agree)
 
 
 def split_by_sources(program: Program, statements: Sequence[Statement], agree: isl.Map) -> list[Statement]:
@@ -122,7 +62,7 @@ def _fed(program: Program, source: Statement, sink: Statement, read: Access, agr
     """Instances of a statement that read what agreeing instances of another write before them."""
     if source.write.array != read.array:
         return isl.Set.empty(sink.domain.get_space())
-    return touching(source, source.write, sink, read).intersect(_before(program, source, sink, agree)).range()
+    return touching(source, source.write, sink, read).intersect(before(program, source, sink, agree)).range()
 
 
 def unwritten_arrays(program: Program) -> list[str]:
@@ -141,10 +81,7 @@ def _covered(program: Program, array: Array) -> bool:
     writes = [s.write.map.intersect_domain(s.domain).range() for s in program.statements if s.write.array == array.name]
     if not writes:
         return False
-    elements = isl.Set.universe(writes[0].get_space())
-    for axis, extent in enumerate(array.shape):
-        elements = elements.lower_bound_val(isl.dim_type.set, axis, isl.Val(0))
-        elements = elements.upper_bound_val(isl.dim_type.set, axis, isl.Val(extent - 1))
+    elements = box_of(writes[0].get_space(), [(0, extent - 1) for extent in array.shape])
     for written in writes:
         elements = elements.subtract(written)
     return elements.is_empty()
@@ -156,5 +93,5 @@ def _is_fed(program: Program, statement: Statement, read: Access) -> bool:
     for source in program.statements:
         if source.write.array == read.array:
             pairs = touching(source, source.write, statement, read)
-            rest = rest.subtract(pairs.intersect(_before(program, source, statement, None)).range())
+            rest = rest.subtract(pairs.intersect(before(program, source, statement)).range())
     return rest.is_empty()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.code_generation import lowered, planned
-from compiler.bind.vector.cost import Timeline
+from compiler.bind.vector.cost import cold_cycles
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_values import check_lanes
@@ -41,8 +39,6 @@ __all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compil
 
 MEMORIES = True
 FLOATING = True
-UNROLLED = 400
-"""Operations of loops that carry values from turn to turn that are unrolled in any case, in one piece."""
 TRAPS = False
 """Accesses at places that depend on data are taken, but end no run; `compiler.bind.vector.gathers` says which."""
 
@@ -54,6 +50,9 @@ DISTINCT_NAMES = False
 
 PROGRAMS = (Program, ArrayProgram)
 """Kinds of programs that the target takes."""
+
+UNROLLED = 400
+"""Operations of loops that carry values from turn to turn that are unrolled in any case, in one piece."""
 
 
 def compile_program(program: Program | ArrayProgram, options: Options) -> VectorDesign:
@@ -86,13 +85,10 @@ def _compiled_in_loops(program: Program, options: Options) -> VectorDesign | Non
         body = SequentialCode(pieces).body()
     except (VectorTargetError, ArrayError):
         return None
-    timeline = Timeline(spec)
-    timeline.cold = True
-    timeline.feed_program(body)
     code = VectorProgram(c_identifier(program.name), spec.capacity, memory_arrays(pieces), body)
     verify_program(code)
     return VectorDesign(program, declared_arrays(program), options, spec, code, tuple(pieces.choices),
-                        dict(pieces.pool.constants), round(timeline.now), 0.0)
+                        dict(pieces.pool.constants), round(cold_cycles(body, spec)), 0.0)
 
 
 def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
@@ -121,11 +117,8 @@ def _spilled(graph: Graph) -> list[tuple[Node, ...]]:
 
 
 def _arrays(program: ArrayProgram, graph: Graph, phases: list[Phase]) -> tuple[MemoryArray, ...]:
-    def array(name: str, role: str, shape: tuple[int, ...], dtype: np.dtype) -> MemoryArray:
-        return MemoryArray(name, role, str(dtype), shape, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
-
-    inputs = [array(name, "input", node.shape, node.dtype) for name, node in program.inputs.items()]
-    constants = [array(name, "constant", data.shape, data.dtype) for name, data in graph.constants.items()]
+    inputs = [MemoryArray.of(name, "input", node.shape, node.dtype) for name, node in program.inputs.items()]
+    constants = [MemoryArray.of(name, "constant", data.shape, data.dtype) for name, data in graph.constants.items()]
     temporaries = list(dict.fromkeys(memory for phase in phases for memory in phase.temporaries))
-    outputs = [array(name, "output", node.shape, node.dtype) for name, node in program.outputs.items()]
+    outputs = [MemoryArray.of(name, "output", node.shape, node.dtype) for name, node in program.outputs.items()]
     return (*inputs, *constants, *temporaries, *outputs)

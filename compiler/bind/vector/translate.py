@@ -72,8 +72,7 @@ def translate(program: ArrayProgram, builder: GraphBuilder) -> Graph:
         elif id(expression) in consumed:
             name = f"assembled_{len(temporaries)}"
             results += _assembled(name, expression, sources, builder)
-            size = int(np.prod(expression.shape, dtype=np.int64)) * expression.dtype.itemsize
-            temporaries.append(MemoryArray(name, "temporary", str(expression.dtype), expression.shape, size))
+            temporaries.append(MemoryArray.of(name, "temporary", expression.shape, expression.dtype))
             values[id(expression)] = builder.leaf(name, expression.shape, stored(expression.dtype),
                                                   *bounds(expression.dtype), expression.location)
     for name, expression in program.outputs.items():
