@@ -13,25 +13,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ortools.linear_solver import pywraplp
 from rich.console import Console
 from rich.progress import track
 
 from benchmarks.area import Subject, yosys_area
 from benchmarks.command import reports_errors
+from benchmarks.fits import fit_linear
 from benchmarks.markdown import table
 from benchmarks.results import RESULTS, read_results, write_results
-from hw.errors import SluiceError
 from hw.files import write_atomic
 from hw.float import Float, FloatOperator, FloatSpec, Integer
 from hw.float.area import AREA_KINDS, LUT_TERMS, MODEL_FILE, area_kind, count_registers, lut_terms
 from hw.verilog import convert
 
-__all__ = ["HELD_OUT", "TRAINING", "fit_linear", "float_area_table", "main"]
+__all__ = ["HELD_OUT", "TRAINING", "float_area_table", "main"]
 
 _RESULT = RESULTS / "float_areas.json"
 
@@ -71,24 +70,6 @@ HELD_OUT: Mapping[str, FloatSpec] = _operators(
     {"add": {"6.13": (12,), "7.16": (6,)}, "mul": {"6.13": (8,), "7.16": (8,)}, "mad": {"6.13": (14,)},
      "div": {"7.16": (30,)}}, (("int32", "7.16"),))
 """What the model has not seen."""
-
-
-def fit_linear(rows: Sequence[Mapping[str, float]], wanted: Sequence[float], terms: Iterable[str]) -> dict[str, float]:
-    """Coefficients of `terms`, none negative, with which the sum of the mean and of the largest relative error of the
-    `rows` is as small as possible. Raises `SluiceError`."""
-    solver = pywraplp.Solver.CreateSolver("GLOP")
-    weights = {name: solver.NumVar(0, solver.infinity(), name) for name in terms}
-    worst = solver.NumVar(0, solver.infinity(), "worst")
-    errors = [solver.NumVar(0, solver.infinity(), f"error {number}") for number in range(len(rows))]
-    for row, error, value in zip(rows, errors, wanted, strict=True):
-        guess = solver.Sum([weight * row[name] for name, weight in weights.items()])
-        solver.Add(guess - value <= error * value)
-        solver.Add(value - guess <= error * value)
-        solver.Add(error <= worst)
-    solver.Minimize(worst + solver.Sum(errors) * (1 / len(rows)))
-    if solver.Solve() != pywraplp.Solver.OPTIMAL:
-        raise SluiceError("the model has no best fit")
-    return {name: round(weight.solution_value(), 6) for name, weight in weights.items()}
 
 
 def _measured(spec: FloatSpec) -> dict[str, int]:

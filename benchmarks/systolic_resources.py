@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ortools.linear_solver import pywraplp
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 import compiler
+from benchmarks.fits import fit_linear
 from benchmarks.results import RESULTS, write_results
 from compiler.bind.systolic.design import SystolicDesign
 from compiler.bind.systolic.kernel import Kernel
@@ -145,22 +145,9 @@ def _row(sample: Sample, known: Mapping[str, dict[str, int]] | None = None) -> d
 
 
 def fit(rows: Sequence[dict[str, Any]], figure: str) -> dict[str, float]:
-    """Coefficients, none negative, with which the sum of the mean and of the largest relative error is as small as
-    possible."""
-    solver = pywraplp.Solver.CreateSolver("GLOP")
-    weights = {name: solver.NumVar(0, solver.infinity(), name) for name in FEATURES}
-    worst = solver.NumVar(0, solver.infinity(), "worst")
-    errors = [solver.NumVar(0, solver.infinity(), f"error {number}") for number in range(len(rows))]
-    for row, error in zip(rows, errors, strict=True):
-        wanted = row["measured"][figure]
-        guess = solver.Sum([weights[name] * row["features"][name] for name in FEATURES]) + row["operators"][figure]
-        solver.Add(guess - wanted <= error * wanted)
-        solver.Add(wanted - guess <= error * wanted)
-        solver.Add(error <= worst)
-    solver.Minimize(worst + solver.Sum(errors) * (1 / len(rows)))
-    if solver.Solve() != pywraplp.Solver.OPTIMAL:
-        raise SluiceError(f"the model of {figure} has no best fit")
-    return {name: round(weight.solution_value(), 6) for name, weight in weights.items()}
+    """Coefficients of a figure of designs."""
+    return fit_linear([row["features"] for row in rows], [row["measured"][figure] for row in rows], FEATURES,
+                      [row["operators"][figure] for row in rows])
 
 
 def _with_errors(rows: Sequence[dict[str, Any]], samples: Sequence[Sample], model: dict[str, dict[str, float]]) -> None:

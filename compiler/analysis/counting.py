@@ -18,7 +18,7 @@ from math import gcd, prod
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.boxes import extents
+from compiler.analysis.boxes import bounds, extents
 from compiler.analysis.polynomial import Polynomial
 
 __all__ = ["Term", "Terms", "UncountedError", "affine_values", "basic_sets", "box_volume", "count", "extremes",
@@ -306,7 +306,7 @@ def _cells(terms: Sequence[Term | _Part], domain: isl.Set) -> list[tuple[isl.Set
     cells = [(domain, Polynomial({}))]
     everywhere = Polynomial({})
     dims = domain.dim(isl.dim_type.set)
-    ends = [(domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python()) for k in range(dims)]
+    ends = bounds(domain)
     for term in terms:
         deciding = _deciding(term.constraints, ends)
         if deciding is None:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import islpy as isl
 
 from compiler.analysis.boxes import box_around
-from compiler.analysis.counting import Term, UncountedError, affine_values, joined, lex_below, lex_count
+from compiler.analysis.counting import Term, UncountedError, affine_values, extremes, joined, lex_below, lex_count
 
 __all__ = ["Walk", "beside", "walk_along"]
 
@@ -70,6 +70,12 @@ class Walk:
         if place not in self._placed:
             self._placed[place] = lex_below(self.below, self.dims, first, width)
         return self._placed[place]
+
+    def between(self, relation: isl.Map) -> tuple[int, int] | None:
+        """Least and most points from a vector, itself included, up to the one that `relation` gives for it, negative if
+        that comes before; None if it gives none. Raises `UncountedError`."""
+        later, earlier = self.below_at(self.dims, 2 * self.dims), self.below_at(0, 2 * self.dims)
+        return extremes(joined(later, earlier), relation.wrap().flatten())
 
     @property
     def count(self) -> int:

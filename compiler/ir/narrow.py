@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import NamedTuple
 
 import islpy as isl
@@ -457,7 +457,7 @@ def _recomputed(program: Program, known: _Known, sums: Mapping[str, Range], rang
             rules = [(s, _rule(s, ranges, known)) for s in statements]
             found = [fold(s.value, rule) for s, rule in rules if rule is not None]
             if found:
-                ranges[name] = reduce(hull, found)
+                ranges[name] = hull(*found)
         if ranges == before:
             break
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -37,15 +38,15 @@ def compiled(text: str, monkeypatch: pytest.MonkeyPatch,
     proofs, built = [0], Counter[object]()
     build, validate = search_space.build_pipeline, search_space.validate
 
-    def prove(program: Program, *given: object) -> None:
+    def prove(program: Program, *given: Any) -> None:
         proofs[0] += 1
-        validate(program, *given)  # type: ignore[arg-type]
+        validate(program, *given)
         if wrong(proofs[0], program.outputs[0].type.width):
             raise ValidationError(f"number {proofs[0]} is wrong")
 
-    def count(schedule: object, *given: object) -> object:
+    def count(schedule: Any, *given: Any) -> object:
         built[id(schedule)] += 1
-        return build(schedule, *given)  # type: ignore[arg-type]
+        return build(schedule, *given)
 
     monkeypatch.setattr(search_space, "validate", prove)
     monkeypatch.setattr(search_space, "build_pipeline", count)

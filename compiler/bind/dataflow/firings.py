@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import UncountedError, extremes, joined
+from compiler.analysis.counting import UncountedError
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.timing import Carried
 from compiler.bind.dataflow.word_ticks import CountedTicks, levels, ticks_between
@@ -53,11 +53,9 @@ class SymbolicFirings:
 
     def behind(self, item: Carried) -> int | None:
         """How many firings before it is read each word of an edge is written, None if that differs."""
-        edge, dims = item.edge, self.clock.dims
+        edge = item.edge
         relation = edge.relation.apply_domain(self.times[edge.source]).apply_range(self.times[edge.sink])
-        pairs = relation.wrap().flatten()
-        between = joined(self.fired.below_at(dims, 2 * dims), self.fired.below_at(0, 2 * dims))
-        low, high = extremes(between, pairs) or (None, None)
+        low, high = self.fired.between(relation) or (None, None)
         return low if low == high else None
 
     def gap(self, steps: int) -> int:

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import islpy as isl
 
-from compiler.analysis.counting import extremes, joined
 from compiler.analysis.dependences import Dependence
 from compiler.analysis.walks import Walk
 from compiler.bind.dataflow.errors import DataflowError
@@ -202,10 +201,7 @@ class SymbolicValidation:
     def _line(self, channel: ChannelSpec, words: isl.Map) -> bool:
         """As many firings of the source have gone as the line has places up to here."""
         reach = self._reach(channel)
-        dims, fired = self.clock.dims, self.walks[channel.source]
-        gone = joined(fired.below_at(0, 2 * dims), fired.below_at(dims, 2 * dims))
-        pairs = words.wrap().flatten()
-        return extremes(gone, pairs) == (reach, reach)
+        return self.walks[channel.source].between(words) == (-reach, -reach)
 
     def _reach(self, part: ChannelSpec) -> int:
         """How many firings of the source ago the words at the end of a part were given; each part is checked once."""

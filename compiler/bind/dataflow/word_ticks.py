@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, reduce
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.counting import Term, Terms, UncountedError, extremes, greatest, joined, lex_below, lex_count
+from compiler.analysis.counting import Term, Terms, UncountedError, greatest, joined, lex_below, lex_count
 from compiler.analysis.polynomial import Polynomial
 from compiler.analysis.walks import Walk
 
@@ -155,10 +155,7 @@ WordTicks = CountedTicks | SymbolicTicks
 def ticks_between(relation: isl.Map, clock: Walk) -> tuple[int, int]:
     """Least and most ticks from a vector to the one that `relation` gives for it. Candidates that differ in idle ticks,
     or in operators only, ask for the same again."""
-    dims = clock.dims
-    pairs = relation.wrap().flatten()
-    between = joined(clock.below_at(dims, 2 * dims), clock.below_at(0, 2 * dims))
-    found = extremes(between, pairs)
+    found = clock.between(relation)
     assert found is not None
     return found
 

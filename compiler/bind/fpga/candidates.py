@@ -19,7 +19,7 @@ import islpy as isl
 from compiler.analysis.affine import affine_form
 from compiler.analysis.dependences import constant_bounds
 from compiler.bind.bounds import Bounds, full_beats
-from compiler.bind.design import between
+from compiler.bind.design import between, expected
 from compiler.bind.fpga.build import BuiltPipeline
 from compiler.bind.fpga.early_exit import EarlyExit, with_exit
 from compiler.bind.fpga.memory import stream_of
@@ -75,10 +75,8 @@ class BuiltSystem:
 
     @property
     def cycles(self) -> int:
-        """By what systems are compared: the mean of the least and the most, in which the trips that data ask for are
-        taken to be spread evenly. Of two systems whose cycles grow with the trips it is that of the smaller largest
-        regret, too."""
-        return (self.least + self.most) // 2
+        """By what systems are compared (`compiler.bind.design.expected`)."""
+        return expected(self.least, self.most)
 
     @property
     def memory_bits(self) -> int:
