@@ -117,6 +117,20 @@ void frames(const short x[40][24], short y[40][24], short z[40][24], const short
 """
 
 
+@pytest.mark.parametrize("body", [
+    """for (int i = 0; i < 5; i++) y[i][i + 1] = a[i][i] + i;
+    for (int i = 0; i < 5; i++) y[5 - i][i] = a[i][1] * 3;
+    for (int i = 0; i < 3; i++) for (int k = 0; k < 6; k++) y[2 * i][i] += a[i][k];""",
+    "for (int i = 0; i < 5; i++) for (int j = 0; j < i; j++) y[j][j] += a[i][j];"])
+def test_writes_along_diagonals(body: str, tmp_path: Path) -> None:
+    """Beside them elements stay as they were, or zero."""
+    source = tmp_path / "f.c"
+    source.write_text("void f(const short a[6][6], short y[6][6]) {\n#pragma scop\n"
+                      "for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) y[i][j] = a[j][i];\n"
+                      f"{body}\n#pragma endscop\n}}")
+    compare(load_c(source))
+
+
 def test_iterations_around_a_box_need_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but a box, all but one along one dimension; and others, whose table is made in parts."""
     path = tmp_path / "frames.c"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order, own_reads
-from compiler.bind.vector.iteration_spaces import Space, Target
+from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.scatter_updates import keeps_bits
 from compiler.ir.expr import Apply, Cast, Expr, Read
 from compiler.ir.program import Program, Statement
@@ -30,7 +30,7 @@ def in_statement_order(program: Program, statement: Statement, space: Space) -> 
     if float_accumulation(program, statement) is None:
         yield statement
         return
-    yield from in_order(program, statement, Target(space, statement).reduced)
+    yield from in_order(program, statement, space.reduced())
 
 
 def accumulation_of(program: Program, statement: Statement) -> Accumulation | FloatAccumulation | None:

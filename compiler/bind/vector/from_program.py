@@ -15,6 +15,7 @@ import numpy as np
 from compiler.bind.vector.accumulations import Accumulation, accumulation_of, in_statement_order
 from compiler.bind.vector.affine_pieces import clamped
 from compiler.bind.vector.array_state import Contents, Indices, Written
+from compiler.bind.vector.diagonal_writes import with_written_box
 from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, plain_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
@@ -132,6 +133,7 @@ class Translation:
         if isinstance(statement.value, Store):
             self._scatter(statement, statement.value, space)
             return
+        statement, space = with_written_box(statement, space)
         target = self.program.array(statement.write.array)
         kind = element_of(target.type, f"array {target.name}")
         written, accumulated = Target(space, statement), accumulation_of(self.program, statement)

@@ -77,6 +77,11 @@ class Space:
         rows = [row for row, *_ in self.rows(self.statement, self.statement.write)]
         return any(n > 1 and not any(row[k] for row in rows) for k, n in enumerate(self.sizes))
 
+    def reduced(self) -> tuple[int, ...]:
+        """The loops along which all points write one element."""
+        rows = [row for row, *_ in self.rows(self.statement, self.statement.write)]
+        return tuple(k for k, n in enumerate(self.sizes) if n == 1 or not any(row[k] for row in rows))
+
     def _row(self, statement: Statement, access: Access, aff: isl.Aff) -> tuple[tuple[int, ...], int, int]:
         divisor = 1
         if (total := divided_sum(aff)) is not None:
