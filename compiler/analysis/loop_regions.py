@@ -1,18 +1,21 @@
-"""Parts of a box of iterations in which the range of a loop depends on one loop around it: triangles, simplices.
+"""Parts of a box of iterations in which bounds are between pairs of loops that form no circles: triangles, simplices,
+ranges between two loops.
 
 A function that is a sum over the loops has its least value there in time that grows with the sum of the trip counts:
-from the innermost loop outwards, the least over each range is added to the table of the loop that the range depends on.
+of the loops on which no other range depends first, the least over each range is added to the table of the loop that the
+range depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.port_nests import LoopSum
+from compiler.analysis.port_nests import LoopSum, loop_sum
 from compiler.ir.points import evaluate_map
 
 __all__ = ["LoopRegion", "least_in", "loop_region", "most_in"]
@@ -23,12 +26,21 @@ _FAR = 1 << 60
 @dataclass(frozen=True, eq=False)
 class LoopRegion:
     """Iterations of a box: those of loop k from ``lows[k]`` to before ``highs[k]``, numbers from 0 on that are given
-    for each iteration of the loop ``parents[k]`` around it (int64 of shape [trips of that loop]), or, where that is
-    None, once."""
+    for each iteration of the loop ``parents[k]``, around it or inside (int64 of shape [trips of that loop]), or, where
+    that is None, once."""
 
     parents: tuple[int | None, ...]
     lows: tuple[np.ndarray, ...]
     highs: tuple[np.ndarray, ...]
+
+    @cached_property
+    def _inwards(self) -> list[int]:
+        """All loops, each before the one that its range depends on."""
+        depths = [0] * len(self.parents)
+        for k, parent in enumerate(self.parents):
+            while parent is not None:
+                depths[k], parent = depths[k] + 1, self.parents[parent]
+        return sorted(range(len(depths)), key=lambda k: -depths[k])
 
     def taken(self, kept: Sequence[np.ndarray]) -> LoopRegion:
         """Those among some iterations of each loop (`kept`: their numbers, ascending), numbered anew."""
@@ -36,10 +48,41 @@ class LoopRegion:
                       for k, parent in enumerate(self.parents)) for side in (self.lows, self.highs)]
         return LoopRegion(self.parents, *ends)
 
+    def pinned(self) -> tuple[LoopRegion | None, Callable[[LoopSum], LoopSum]] | None:
+        """Where loops have one iteration only for each of one around them: the region (None: a box) that is left if
+        they run once, and what a function on the whole box becomes there. None if there are no such loops."""
+        region, folds = self, list[_Fold]()
+        while (fold := region._fold()) is not None:
+            region, folds = fold.region(region), [*folds, fold]
+        if not folds:
+            return None
+
+        def folded(function: LoopSum) -> LoopSum:
+            for fold in folds:
+                function = fold.function(function)
+            return function
+
+        return region._boxed(folded)
+
+    def _fold(self) -> _Fold | None:
+        """A loop that has one iteration only for each of one around it; None if there is none."""
+        for k, parent in enumerate(self.parents):
+            if parent is not None and parent < k and len(kept := np.flatnonzero(self.highs[k] > self.lows[k])):
+                if (self.highs[k] - self.lows[k])[kept].max() == 1:
+                    return _Fold(k, parent, kept, self.lows[k][kept])
+        return None
+
+    def _boxed(self, folded: Callable[[LoopSum], LoopSum]) -> tuple[LoopRegion | None, Callable[[LoopSum], LoopSum]]:
+        """The same functions on the box, if the region is one."""
+        if any(parent is not None for parent in self.parents):
+            return self, folded
+        kept = [np.arange(int(low[0]), int(high[0])) for low, high in zip(self.lows, self.highs, strict=True)]
+        return None, lambda function: folded(function).taken(kept)
+
     def least(self, function: LoopSum) -> int | None:
         """The smallest value of a function on the box at one of the iterations; None if there are none."""
         tables, total = list(function.tables), function.base
-        for k in reversed(range(len(tables))):
+        for k in self._inwards:
             found, parent = _least_between(tables[k], self.lows[k], self.highs[k]), self.parents[k]
             if parent is None:
                 total += int(found[0])
@@ -51,6 +94,36 @@ class LoopRegion:
         """The largest value, likewise."""
         least = self.least(function.times(-1))
         return None if least is None else -least
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """Loop `loop` runs once: in the iterations `kept` of loop `parent`, of which others are none, it is in `places`."""
+
+    loop: int
+    parent: int
+    kept: np.ndarray
+    places: np.ndarray
+
+    def function(self, function: LoopSum) -> LoopSum:
+        """A function in these iterations, which the loop around has instead."""
+        tables = list(function.tables)
+        tables[self.parent] = tables[self.parent][self.kept] + tables[self.loop][self.places]
+        tables[self.loop] = np.zeros(1, np.int64)
+        return loop_sum(function.base, tables)
+
+    def region(self, region: LoopRegion) -> LoopRegion:
+        """What is left of a region: ranges that depend on the loop do on the one around it."""
+        parents, lows, highs = list(region.parents), list(region.lows), list(region.highs)
+        for k, parent in enumerate(parents):
+            if parent in (self.loop, self.parent):
+                parents[k] = self.parent
+                chosen = self.places if parent == self.loop else self.kept
+                lows[k], highs[k] = lows[k][chosen], highs[k][chosen]
+        parents[self.loop], lows[self.loop], highs[self.loop] = None, np.zeros(1, np.int64), np.ones(1, np.int64)
+        lows[self.parent], highs[self.parent] = (np.searchsorted(self.kept, side)
+                                                 for side in (lows[self.parent], highs[self.parent]))
+        return LoopRegion(tuple(parents), tuple(lows), tuple(highs))
 
 
 def least_in(function: LoopSum, region: LoopRegion | None) -> int | None:
@@ -76,29 +149,65 @@ def _least_between(values: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> n
 
 
 def loop_region(points: isl.Set, lows: Sequence[int], trips: Sequence[int]) -> LoopRegion | None:
-    """`points` of a box that begins at `lows`; None if they are none such: the range of a loop depends on several."""
-    if not _is_convex(points):
+    """`points` of a box that begins at `lows`; None if they are none such: there are bounds of more than two loops, or
+    the pairs of loops with a bound between them form circles."""
+    points = points.reset_tuple_id()
+    parents = _parents(points, len(trips)) if _is_convex(points) else None
+    if parents is None:
         return None
-    parents: list[int | None] = []
-    sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-    around = isl.Set.universe(_projected(points, []).get_space())
-    for k in range(len(trips)):
-        around, inside = around.add_dims(isl.dim_type.set, 1), _projected(points, range(k + 1))
-        found = next(((parent, shadow) for parent in (None, *reversed(range(k)))
-                      if around.intersect(_lifted(shadow := _shadow(points, k, parent), k, parent)).is_subset(inside)
-                      and _is_convex(shadow)), None)
-        if found is None:
+    shadows = [_shadow(points, k, parent) for k, parent in enumerate(parents)]
+    whole = isl.Set.universe(points.get_space())
+    for k, (parent, shadow) in enumerate(zip(parents, shadows, strict=True)):
+        whole = whole.intersect(_lifted(shadow, _places(k, parent), len(trips)))
+    if not (all(map(_is_convex, shadows)) and whole.is_subset(points)):
+        return None
+    ends = [_ends(shadow, k, parents[k], lows, trips) for k, shadow in enumerate(shadows)]
+    return LoopRegion(tuple(parents), tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+
+def _parents(points: isl.Set, loops: int) -> list[int | None] | None:
+    """For each loop the one on which its range depends, if any: of two that have a bound in common, the one that leads
+    from the other to the outermost. None if that is not one."""
+    beside = _loops_beside(points, loops)
+    if beside is None:
+        return None
+    parents: list[int | None] = [None] * loops
+    seen: set[int] = set()
+    for root in range(loops):
+        waiting = [] if root in seen else [root]
+        while waiting:
+            k = waiting.pop()
+            seen.add(k)
+            others = beside[k] - {parents[k]}
+            if others & (seen | {*waiting}):
+                return None
+            for other in others:
+                parents[other] = k
+            waiting += sorted(others)
+    return parents
+
+
+def _loops_beside(points: isl.Set, loops: int) -> list[set[int]] | None:
+    """For each loop those with which it has a bound in common; None if there are bounds of more than two."""
+    found: list[set[int]] = [set() for _ in range(loops)]
+    [part] = points.coalesce().get_basic_sets()
+    for bound in part.detect_equalities().remove_redundancies().get_constraints():
+        some = {k for k in range(loops) if bound.involves_dims(isl.dim_type.set, k, 1)}
+        if len(some) > 2:
             return None
-        parents.append(found[0])
-        for side, ends in zip(sides, _ends(found[1], k, found[0], lows, trips), strict=True):
-            side.append(ends)
-        around = inside
-    return LoopRegion(tuple(parents), tuple(sides[0]), tuple(sides[1]))
+        for k in some:
+            found[k] |= some - {k}
+    return found
+
+
+def _places(k: int, parent: int | None) -> list[int]:
+    """A loop and the one that its range depends on, the outermost first."""
+    return [k] if parent is None else sorted((parent, k))
 
 
 def _shadow(points: isl.Set, k: int, parent: int | None) -> isl.Set:
     """The values of dimension k, with those of its parent."""
-    return _projected(points, [k] if parent is None else [parent, k])
+    return _projected(points, _places(k, parent))
 
 
 def _is_convex(points: isl.Set) -> bool:
@@ -121,7 +230,7 @@ def _ends(shadow: isl.Set, k: int, parent: int | None, lows: Sequence[int],
     relation, count = isl.Map.from_range(shadow), 1
     columns: list[np.ndarray] = []
     if parent is not None:
-        relation, count = relation.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, 1), trips[parent]
+        relation, count = relation.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, int(parent > k), 1), trips[parent]
         columns = [np.arange(count, dtype=np.int64) + lows[parent]]
     first, last = np.zeros(count, np.int64), np.zeros(count, np.int64)
     there = _inside(relation.domain(), columns, count)
@@ -139,8 +248,8 @@ def _inside(values: isl.Set, columns: Sequence[np.ndarray], count: int) -> np.nd
     return (columns[0] >= values.dim_min_val(0).to_python()) & (columns[0] <= values.dim_max_val(0).to_python())
 
 
-def _lifted(shadow: isl.Set, k: int, parent: int | None) -> isl.Set:
-    """The points of k + 1 dimensions of which the last, and that of its parent, are in `shadow`."""
-    if parent is None:
-        return shadow.insert_dims(isl.dim_type.set, 0, k)
-    return shadow.insert_dims(isl.dim_type.set, 1, k - parent - 1).insert_dims(isl.dim_type.set, 0, parent)
+def _lifted(shadow: isl.Set, places: Sequence[int], loops: int) -> isl.Set:
+    """The points of so many dimensions whose values in some, at `places`, are in `shadow`."""
+    for place in range(loops):
+        shadow = shadow if place in places else shadow.insert_dims(isl.dim_type.set, place, 1)
+    return shadow

@@ -14,7 +14,9 @@ from compiler.ir.points import contains
 
 REGIONS = ["0 <= i <= 6 and 0 <= j < i and 1 <= k <= 4", "0 <= i <= 6 and i <= j <= 6 and 1 <= k <= 3",
            "0 <= i <= 6 and 0 <= j <= i and 1 <= k <= j", "i = 2 and 0 <= j <= 6 and 1 <= k <= 5",
-           "0 <= i <= 6 and 2i <= j <= 6 and 1 <= k <= i + 1", "0 <= i <= 6 and 0 <= j <= 6 and 1 <= k <= 5"]
+           "0 <= i <= 6 and 2i <= j <= 6 and 1 <= k <= i + 1", "0 <= i, j <= 6 and 6 - i <= k < j and 1 <= k <= 5",
+           "0 <= i, j <= 6 and 1 <= k <= 5 and i <= k and j < k", "0 <= i, j <= 6 and j = 6 - i and 1 <= k < j and k <= 5",
+           "0 <= i <= 6 and 0 <= j <= 6 and 1 <= k <= 5"]
 
 
 @pytest.mark.parametrize("text", REGIONS)
@@ -35,7 +37,7 @@ def test_extremes_are_those_of_points(text, data):
     assert (region.taken(kept).least(function), region.taken(kept).most(function)) == meant
 
 
-@pytest.mark.parametrize("text", ["0 <= i, j, k <= 4 and k < i and k < j", "0 <= i, j, k <= 4 and i mod 2 = 0",
+@pytest.mark.parametrize("text", ["0 <= i, j, k <= 4 and i <= j <= k <= i + 1", "0 <= i, j, k <= 4 and i mod 2 = 0",
                                   "0 <= i, j, k <= 4 and (i = 1 or j = 2)", "0 <= i, j, k <= 4 and k < i + j"])
 def test_other_sets_are_none(text):
     assert loop_region(isl.Set(f"{{ S[i, j, k] : {text} }}"), (0, 0, 0), (5, 5, 5)) is None

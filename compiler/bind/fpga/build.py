@@ -280,8 +280,8 @@ class _Assembly:
         """The words that a part of a nest wants, going on in the rest of it."""
         if part is None:
             return None
-        port = self.events.port(statement, part.nest, shape)
-        return Trace(port, parts=(Part(port, part.region),) if part.region is not None else ())
+        found = Part(self.events.port(statement, part.nest, shape), part.region).pinned()
+        return Trace(found.port, parts=(found,) if found.region is not None else ())
 
     def _port_need(self, port: int) -> Need:
         node = self.net.nodes[port]

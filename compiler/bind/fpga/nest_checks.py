@@ -81,9 +81,17 @@ class NestChecks:
             if reads is None:
                 return False
             value = self._value(source, reads.nest.digits, self._born(statement, number, reads.nest), reads.region)
-            if not self.proof.carried(Tap(leaf.cell), cycles.taken(reads.nest.kept), value):
+            if not self._carried(leaf, cycles.taken(reads.nest.kept), value):
                 return False
         return True
+
+    def _carried(self, leaf: Leaf, cycles: LoopSum, value: Value) -> bool:
+        """Whether a leaf is proven to carry a value, looked at without loops that run once."""
+        pinned = value.region and value.region.pinned()
+        if pinned:
+            region, fold = pinned
+            cycles, value = fold(cycles), value.over(region, fold)
+        return self.proof.carried(Tap(leaf.cell), cycles, value)
 
     def output(self, stream: ArrayStream, cell: OutputCell, origins: _Origins) -> bool:
         """Whether all that an output stream stores is proven to be what the program writes."""

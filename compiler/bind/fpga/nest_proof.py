@@ -8,7 +8,7 @@ way is not wrong: it has to be looked at event by event (`compiler.bind.fpga.val
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -60,9 +60,12 @@ class Value:
 
     def taken(self, kept: Sequence[np.ndarray]) -> Value:
         """The same for some iterations."""
-        born = self.born and (self.born[0], tuple(digit.taken(kept) for digit in self.born[1]))
-        region = self.region and self.region.taken(kept)
-        return replace(self, digits=tuple(digit.taken(kept) for digit in self.digits), born=born, region=region)
+        return self.over(self.region and self.region.taken(kept), lambda function: function.taken(kept))
+
+    def over(self, region: LoopRegion | None, function: Callable[[LoopSum], LoopSum]) -> Value:
+        """The same in another nest, given what becomes of functions there."""
+        born = self.born and (self.born[0], tuple(map(function, self.born[1])))
+        return replace(self, digits=tuple(map(function, self.digits)), born=born, region=region)
 
 
 @dataclass(frozen=True, eq=False)

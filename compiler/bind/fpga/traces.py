@@ -40,6 +40,14 @@ class Part(NamedTuple):
         """The same, `cycles` later."""
         return Part(self.port.later(cycles), self.region)
 
+    def pinned(self) -> Part:
+        """The same events, where a loop has one iteration only for each of one around it without that loop."""
+        found = self.region and self.region.pinned()
+        if not found:
+            return self
+        region, fold = found
+        return Part(PortNest(fold(self.port.times), tuple(map(fold, self.port.digits)), self.port.shape), region)
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
