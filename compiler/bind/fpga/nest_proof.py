@@ -334,7 +334,8 @@ def _kept(cell: BufferCell, reads: LoopSum, write_at: Sequence[LoopSum]) -> bool
 
 
 def _kept_in_region(cell: BufferCell, reads: LoopSum, write_at: Sequence[LoopSum], value: Value) -> bool:
-    """The same, of words in any affine order, where something is meant."""
+    """The same, of words in any affine order, where something is meant; or no more are written after the first of them
+    that is read, it included, until the end."""
     births, rank = [], constant_sum(0, reads.trips)
     for level, step, digit in zip(cell.write.levels[::-1], _level_steps(cell.write)[::-1], write_at, strict=True):
         counts, weights = _parts(digit, level.trips)
@@ -343,7 +344,7 @@ def _kept_in_region(cell: BufferCell, reads: LoopSum, write_at: Sequence[LoopSum
         births += [np.arange(n, dtype=np.int64) * (step * weight) for n, weight in zip(counts, weights, strict=True)]
         rank = rank.times(level.trips).plus(digit)
     waiting = born_at_most(births, reads.plus(-cell.write.start)).minus(rank)
-    return -value.least(waiting.times(-1)) <= cell.depth
+    return min(-value.least(waiting.times(-1)), prod(map(len, births)) - value.least(rank)) <= cell.depth
 
 
 def _parts(digit: LoopSum, trips: int) -> tuple[list[int], list[int]]:
