@@ -67,9 +67,10 @@ class LoopRegion:
     def _fold(self) -> _Fold | None:
         """A loop that has one iteration only for each of one around it; None if there is none."""
         for k, parent in enumerate(self.parents):
-            if parent is not None and parent < k and len(kept := np.flatnonzero(self.highs[k] > self.lows[k])):
-                if (self.highs[k] - self.lows[k])[kept].max() == 1:
-                    return _Fold(k, parent, kept, self.lows[k][kept])
+            counts = self.highs[k] - self.lows[k]
+            if parent is not None and parent < k and counts.max(initial=0) == 1:
+                kept = np.flatnonzero(counts > 0)
+                return _Fold(k, parent, kept, self.lows[k][kept])
         return None
 
     def _boxed(self, folded: Callable[[LoopSum], LoopSum]) -> tuple[LoopRegion | None, Callable[[LoopSum], LoopSum]]:

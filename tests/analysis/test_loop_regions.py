@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.analysis.loop_regions import loop_region
+from compiler.analysis.loop_regions import least_in, loop_region, most_in
 from compiler.analysis.port_nests import LoopSum
 from compiler.ir.points import contains
 
 REGIONS = ["0 <= i <= 6 and 0 <= j < i and 1 <= k <= 4", "0 <= i <= 6 and i <= j <= 6 and 1 <= k <= 3",
            "0 <= i <= 6 and 0 <= j <= i and 1 <= k <= j", "i = 2 and 0 <= j <= 6 and 1 <= k <= 5",
            "0 <= i <= 6 and 2i <= j <= 6 and 1 <= k <= i + 1", "0 <= i, j <= 6 and 6 - i <= k < j and 1 <= k <= 5",
-           "0 <= i, j <= 6 and 1 <= k <= 5 and i <= k and j < k", "0 <= i, j <= 6 and j = 6 - i and 1 <= k < j and k <= 5",
+           "0 <= i, j <= 6 and 1 <= k <= 5 and i <= k and j < k",
+           "0 <= i, j <= 6 and j = 6 - i and 1 <= k < j and k <= 5",
            "0 <= i <= 6 and 0 <= j <= 6 and 1 <= k <= 5"]
 
 
@@ -35,6 +36,34 @@ def test_extremes_are_those_of_points(text, data):
     values = function.values()[contains(points, columns, len(columns[0]))]
     meant = (int(values.min()), int(values.max())) if len(values) else (None, None)
     assert (region.taken(kept).least(function), region.taken(kept).most(function)) == meant
+
+
+@pytest.mark.parametrize(("text", "free"), [
+    ("0 <= i, j <= 6 and j = 6 - i and 1 <= k < j and k <= 5", None),
+    ("0 <= i <= 6 and j = 3 and k = 5 - i and k >= 1", ()),
+    ("2 <= i <= 6 and j = i - 2 and k = 5 - j", ()), ("2 <= i <= 6 and 0 <= j <= 6 and k = i - 1", ()),
+    ("0 <= i <= 6 and i <= j <= i + 1 and j <= 6 and k = j and 1 <= k <= 5", (1,))])
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_loops_that_run_once_are_left_out(text, free, data):
+    """`free`: loops whose range still depends on another one; None: some."""
+    lows, trips = (0, 0, 1), (7, 7, 5)
+    points = isl.Set(f"{{ S[i, j, k] : {text} }}")
+    region = loop_region(points, lows, trips)
+    assert region is not None
+    tables = [np.array(data.draw(st.lists(st.integers(-9, 9), min_size=n, max_size=n))) for n in trips]
+    function = LoopSum(data.draw(st.integers(-9, 9)), tuple(tables))
+    pinned = region.pinned()
+    assert pinned is not None
+    left, fold = pinned
+    if free is not None:
+        assert tuple(k for k, parent in enumerate(left.parents if left else ()) if parent is not None) == free
+    assert min(fold(function).trips) == 1
+    columns = [column + low for column, low in zip(np.indices(trips).reshape(3, -1), lows, strict=True)]
+    meant = function.values()[contains(points, columns, len(columns[0]))]
+    if left is None:
+        assert sorted(fold(function).values()) == sorted(meant)
+    assert (least_in(fold(function), left), most_in(fold(function), left)) == (meant.min(), meant.max())
 
 
 @pytest.mark.parametrize("text", ["0 <= i, j, k <= 4 and i <= j <= k <= i + 1", "0 <= i, j, k <= 4 and i mod 2 = 0",

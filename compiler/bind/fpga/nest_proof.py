@@ -239,12 +239,16 @@ def decode(value: LoopSum, steps: Sequence[int], trips: Sequence[int],
            region: LoopRegion | None = None) -> tuple[LoopSum, ...] | None:
     """Iterations of loops, outermost first, that are `value` together; None if none are found. They are compared, in a
     `region`, if there is one: elsewhere there may be no such iterations."""
-    rest, digits = [np.array([value.base]), *value.tables], []
+    [alone] = value.moving if len(value.moving) == 1 else [-1]
+    rest = [np.array([0 if alone >= 0 else value.base]), *value.tables]
+    if alone >= 0:  # there are no carries to or from other loops
+        rest[alone + 1] = rest[alone + 1] + value.base
+    digits = []
     for step, count in zip(steps, trips, strict=True):
         parts = [np.zeros_like(table) if count == 1 or not step else np.sign(table) * (np.abs(table) // step)
                  for table in rest]
         rest = [table - step * part for table, part in zip(rest, parts, strict=True)]
-        digit = LoopSum(int(parts[0][0]), tuple(parts[1:]))
+        digit = loop_sum(int(parts[0][0]), parts[1:])
         least, most = least_in(digit, region), most_in(digit, region)
         if least is not None and most is not None and (least < 0 or most >= count):
             return None
