@@ -28,6 +28,7 @@ from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.layout import extents, regions
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
+from compiler.bind.vector.resident_arrays import ResidentArrays
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, Result
@@ -187,11 +188,30 @@ class PieceCompiler:
     options: Options
     pool: MemoryPool = field(default_factory=MemoryPool)
     choices: list[Choice] = field(default_factory=list)
+    resident: ResidentArrays | None = None
 
     @cached_property
     def spec(self) -> VectorSpec:
-        """The machine."""
-        return self.options.spec()
+        """The machine, with the part of its scratchpad that pieces may use."""
+        machine = self.options.spec()
+        return replace(machine, scratchpad_bytes=self.resident.low) if self.resident else machine
+
+    def keep_on_chip(self) -> None:
+        """Arrays of the program stay in one half of the scratchpad, as far as they fit; some of it is left for those
+        of pieces."""
+        half = self.options.spec().capacity // 2
+        resident = ResidentArrays(half, 2 * half)
+        given = [array.name for array in self.program.inputs]
+        for array in sorted(self.program.arrays, key=lambda a: (a.name in given, self._bytes(a))):
+            if resident.used + self._bytes(array) > half - half // 4:
+                resident.elsewhere.add(array.name)
+            resident.place(array.name, self._bytes(array))
+        self.resident = resident
+
+    @staticmethod
+    def _bytes(array: ProgramArray) -> int:
+        given = given_array(array, f"array {array.name}")
+        return MemoryArray.of(array.name, "", given.shape, given.dtype).bytes
 
     def code(self, statements: Sequence[ProgramStatement], spaces: Spaces) -> tuple[Statement, ...]:
         """Statements that compute those of the program at once. Raises `VectorTargetError`."""
@@ -225,7 +245,17 @@ class PieceCompiler:
         found = planned(replace(graph, results=placed), self.spec, quick)
         _check_order(found)
         self.choices += found.choices
-        return _renamed(found.body, self._names(graph, found))
+        body = _renamed(found.body, self._names(graph, found))
+        return self.resident.code(body, self._size_of, self._is_given) if self.resident else body
+
+    def _size_of(self, name: str) -> int:
+        if name in self.pool.temporaries:
+            return self.pool.temporaries[name].bytes
+        return self.pool.constants[name].nbytes if name in self.pool.constants else \
+            self._bytes(self.program.array(name))
+
+    def _is_given(self, name: str) -> bool:
+        return name in self.pool.constants or any(name == array.name for array in self.program.inputs)
 
     def _names(self, graph: Graph, found: Planned) -> dict[str, str]:
         """The pool's names of a piece's own arrays."""

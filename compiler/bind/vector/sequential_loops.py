@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import inf, isqrt, prod
+from math import isqrt, prod
 
 import islpy as isl
 import numpy as np
@@ -28,7 +28,7 @@ from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
 from compiler.bind.vector.statement_groups import in_time, needs_itself, split_by_sources, turns_of, unwritten_arrays
-from compiler.bind.vector.statement_order import MOST_STEPS, singles_of
+from compiler.bind.vector.statement_order import singles_of
 from compiler.bind.vector.statement_precedence import groups_of
 from compiler.bind.vector.turns import Turns
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
@@ -39,9 +39,6 @@ from compiler.ir.program import Statement as ProgramStatement
 from compiler.ir.types import Int
 
 __all__ = ["SequentialCode", "unrolled_operations"]
-
-SHORT = 16
-"""Turns of a loop that are as well unrolled."""
 
 DIVISION = 8
 """Instructions for each bit of a quotient."""
@@ -58,16 +55,48 @@ FEW = 4
 Code = tuple[Statement, ...]
 
 
-def unrolled_operations(program: Program) -> float:
-    """Operations of the turns of all loops that carry values from turn to turn, in a row; very many if there are loops
-    inside of turns, or too many turns. 0 if there are only loops of `SHORT` turns."""
-    total = 0.0
-    for group in groups_of(program, program.statements, None):
-        turns = _carrying(program, group, None)
-        if turns is None or turns.count <= SHORT:
+@dataclass(frozen=True)
+class _Place:
+    """Where code is made for: the times of the turns around it, and which times agree in them."""
+
+    times: isl.Set | None = None
+    agree: isl.Map | None = None
+
+    def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
+        """The same in a turn of another loop."""
+        return _Place(times if self.times is None else self.times.intersect(times),
+                      agree if self.agree is None else self.agree.intersect(agree))
+
+
+def _restricted(program: Program, statement: ProgramStatement, place: _Place) -> ProgramStatement:
+    """A statement in a turn of the loops around it."""
+    if place.times is None:
+        return statement
+    order = program.order_of(statement.name)
+    domain = statement.domain.intersect(order.intersect_range(place.times).domain()).coalesce()
+    return replace(statement, domain=domain)
+
+
+def unrolled_operations(program: Program) -> int:
+    """Vector instructions, about, of a program whose loops that carry values from turn to turn are unrolled; 0 if there
+    are no such loops."""
+    found = [group for group in groups_of(program, program.statements) if _carrying(program, group, None) is not None]
+    return sum(_unrolled(program, group, _Place()) for group in found)
+
+
+def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place) -> int:
+    """The same of statements in a turn of the loops around them: a turn in the middle of each of these stands for all.
+    """
+    total = 0
+    for group in groups_of(program, statements, place.agree):
+        turns = _carrying(program, group, place.agree)
+        if turns is None or turns.count == 1:
+            total += sum(_operations(s.value) for s in group)
             continue
-        plain = turns.count <= MOST_STEPS and not any(_has_loops(program, s, turns) for s in group)
-        total += turns.count * sum(_operations(s.value) for s in group) if plain else inf
+        space, middle = program.order_of(group[0].name).range().get_space(), turns.count // 2
+        inner = place.inside(turns.part(space, middle, middle), turns.same(space, 1))
+        now = [_restricted(program, s, inner) for s in group]
+        total += turns.count * _unrolled(program, [s for s in now if not s.domain.is_empty()], inner)
     return total
 
 
@@ -75,15 +104,6 @@ def _carrying(program: Program, group: Sequence[ProgramStatement], agree: isl.Ma
     """The loop that carries values between statements of a group, of turns that agree; None if there is none."""
     carries = len(group) > 1 or needs_itself(program, group[0], agree)
     return turns_of(program, group) if carries else None
-
-
-def _has_loops(program: Program, statement: ProgramStatement, turns: Turns) -> bool:
-    """Whether a statement has several iterations in a turn."""
-    order = program.order_of(statement.name).intersect_domain(statement.domain)
-    other = [d for d in range(order.dim(isl.dim_type.out)) if d != turns.dimension]
-    for d in reversed(other):
-        order = order.project_out(isl.dim_type.out, d, 1)
-    return not order.is_injective()
 
 
 def _operations(value: Expr) -> int:
@@ -128,19 +148,6 @@ def _box(space: isl.Space, lows: Sequence[int], sizes: Sequence[int]) -> isl.Set
     return box_of(space, [(low, low + size - 1) for low, size in zip(lows, sizes, strict=True)])
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where code is made for: the times of the turns around it, and which times agree in them."""
-
-    times: isl.Set | None = None
-    agree: isl.Map | None = None
-
-    def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
-        """The same in a turn of another loop."""
-        return _Place(times if self.times is None else self.times.intersect(times),
-                      agree if self.agree is None else self.agree.intersect(agree))
-
-
 @dataclass
 class SequentialCode:
     """Makes the code of a program. Raises `VectorTargetError` where turns of a loop are not alike."""
@@ -182,7 +189,7 @@ class SequentialCode:
                 found += self._loop(group, place)
                 continue
             (statement,) = group
-            now = self._restricted(statement, place)
+            now = _restricted(self.program, statement, place)
             if boxes and id(statement) in boxes:
                 around[id(now)] = boxes[id(statement)].around(now, turn)
                 waiting.append(now)
@@ -212,13 +219,6 @@ class SequentialCode:
             # Each may read what those before have stored.
             return tuple(s for statement in statements for s in self.pieces.code([statement], space_of))
 
-    def _restricted(self, statement: ProgramStatement, place: _Place) -> ProgramStatement:
-        if place.times is None:
-            return statement
-        order = self.program.order_of(statement.name)
-        domain = statement.domain.intersect(order.intersect_range(place.times).domain()).coalesce()
-        return replace(statement, domain=domain)
-
     # Loops.
 
     @property
@@ -228,7 +228,8 @@ class SequentialCode:
         return min(64, 1 << (isqrt(self.pieces.spec.capacity // (4 * size)).bit_length() - 1))
 
     def _loop(self, group: Sequence[ProgramStatement], place: _Place) -> Code:
-        pairs = [(s, n) for s, n in ((s, self._restricted(s, place)) for s in group) if not n.domain.is_empty()]
+        pairs = [(s, _restricted(self.program, s, place)) for s in group]
+        pairs = [(s, now) for s, now in pairs if not now.domain.is_empty()]
         if not pairs:
             return ()
         group, now = [s for s, _ in pairs], [n for _, n in pairs]

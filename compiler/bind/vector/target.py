@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.bind.vector.build import GraphBuilder
@@ -14,7 +15,7 @@ from compiler.bind.vector.float_values import check_lanes
 from compiler.bind.vector.from_program import check_numbers, from_program
 from compiler.bind.vector.gathers import with_gathers
 from compiler.bind.vector.graph import Extend, Node, nodes_of
-from compiler.bind.vector.ir import MemoryArray, VectorProgram
+from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
 from compiler.bind.vector.memory_pieces import PieceCompiler, declared_arrays, memory_arrays
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
@@ -51,8 +52,11 @@ DISTINCT_NAMES = False
 PROGRAMS = (Program, ArrayProgram)
 """Kinds of programs that the target takes."""
 
-UNROLLED = 400
-"""Operations of loops that carry values from turn to turn that are unrolled in any case, in one piece."""
+UNROLLED = 1000
+"""Vector instructions, about, of loops that carry values from turn to turn that are unrolled for comparison."""
+
+COLD = 4
+"""Clock cycles that an instruction of unrolled loops takes at least: its code, of two words or more, is fetched."""
 
 
 def compile_program(program: Program | ArrayProgram, options: Options) -> VectorDesign:
@@ -67,25 +71,52 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     short, coalesced = state.program, CoalesceTileLoops.name in state.notes
     script = recurrence_order(short, cycles=None, parts="")
     ready = with_gathers(apply_script(short, script))
-    looped: list[VectorDesign] = []
-    if options.segment is None and unrolled_operations(ready) > UNROLLED:
-        tried = [ready, with_gathers(short)] if script else [ready]
-        looped = [design for order in tried if (design := _compiled_in_loops(order, options)) is not None]
-    design = min(looped, key=lambda d: d.cycles) if looped else \
-        compile_arrays(from_program(ready, options.float32, options.bfloat16), options)
+    orders = [ready, with_gathers(short)] if script else [ready]
+    design = _sequential(orders, options)
     design = validate_design(replace(design, program=program, coalesced=coalesced))
     return replace(design, seconds=time.perf_counter() - start)
 
 
-def _compiled_in_loops(program: Program, options: Options) -> VectorDesign | None:
-    """Compile a program whose loops carry values from turn to turn, with loops; None if their turns are not alike."""
-    check_numbers(program, options.float32, options.bfloat16)
-    spec, pieces = options.spec(), PieceCompiler(program, options)
+def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
+    """The fastest design of a program, given in one or several orders of its loops: where some carry values from turn
+    to turn, with these as loops or unrolled. Raises `ArrayError` and `VectorTargetError`."""
+    count = unrolled_operations(orders[0]) if options.segment is None else 0
+    looped = [design for order in orders for design in _in_loops(order, options)] if count else []
+    best = min(looped, key=lambda design: design.cycles, default=None)
+    if best is not None and (count > UNROLLED or COLD * count > best.cycles):
+        return best
     try:
-        body = SequentialCode(pieces).body()
+        unrolled = compile_arrays(from_program(orders[0], options.float32, options.bfloat16), options)
     except (VectorTargetError, ArrayError):
-        return None
-    code = VectorProgram(c_identifier(program.name), spec.capacity, memory_arrays(pieces), body)
+        if best is None:
+            raise
+        return best
+    return unrolled if best is None or unrolled.cycles < best.cycles else best
+
+
+def _in_loops(program: Program, options: Options) -> Iterator[VectorDesign]:
+    """A program whose loops carry values from turn to turn, compiled with loops: with arrays on chip, and where not all
+    of them fit also with all of them in memory. Nothing if turns are not alike."""
+    check_numbers(program, options.float32, options.bfloat16)
+    for on_chip in (True, False):
+        pieces = PieceCompiler(program, options)
+        try:
+            if on_chip:
+                pieces.keep_on_chip()
+            body = SequentialCode(pieces).body()
+        except (VectorTargetError, ArrayError):
+            continue
+        yield _design_of(pieces, body)
+        if pieces.resident and not pieces.resident.elsewhere:
+            return
+
+
+def _design_of(pieces: PieceCompiler, body: tuple[Statement, ...]) -> VectorDesign:
+    """The design of a program that is compiled piece by piece."""
+    program, options, spec = pieces.program, pieces.options, pieces.options.spec()
+    arrays = memory_arrays(pieces)
+    body = pieces.resident.around(arrays, body) if pieces.resident else body
+    code = VectorProgram(c_identifier(program.name), spec.capacity, arrays, body)
     verify_program(code)
     return VectorDesign(program, declared_arrays(program), options, spec, code, tuple(pieces.choices),
                         dict(pieces.pool.constants), round(cold_cycles(body, spec)), 0.0)
