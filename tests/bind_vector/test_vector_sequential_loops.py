@@ -46,10 +46,16 @@ CASES = {
   short y[20];
 #pragma scop
   for (int i = 0; i < 20; i++) z[i] = x[i];
-  for (int t = 0; t < 20; t++) {
+  for (int t = 0; t < 150; t++) {
     for (int i = 1; i < 19; i++) y[i] = z[i - 1] + 2 * z[i] + z[i + 1];
     for (int i = 1; i < 19; i++) z[i] = y[i] / 4;
   }
+#pragma endscop
+}""",
+    "both ends": """void f(const short x[131], short z[131]) {
+#pragma scop
+  for (int i = 0; i < 131; i++) z[i] = x[i];
+  for (int i = 1; i < 131; i++) { z[130 - i] += z[i] * 3; z[i] = z[i - 1] ^ z[130 - i]; }
 #pragma endscop
 }""",
     "columns": """void f(const short L[70][70], const short b[70], short x[70]) {
@@ -95,7 +101,7 @@ def test_a_triangular_system_in_blocks() -> None:
 
 def test_code_and_its_time_do_not_grow() -> None:
     small, large = (compiler.compile(load_c(KERNELS / "trisolv.c", N=n), target="vector") for n in (1024, 4096))
-    assert len(large.c_code.splitlines()) < 1.1 * len(small.c_code.splitlines()) < 2500
+    assert len(large.c_code.splitlines()) < 1.25 * len(small.c_code.splitlines()) < 2500
     assert large.predicted_cycles < 16 * small.predicted_cycles
 
 

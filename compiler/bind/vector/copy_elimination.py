@@ -70,7 +70,7 @@ def _forwarded(code: Code, array_at: ArrayAt) -> Code:
     copies: list[_Copy] = []
     found: Code = []
     for one in code:
-        now = _reread(one, copies) if isinstance(one, Work) else one
+        now = _reread(one, copies, array_at) if isinstance(one, Work) else one
         found.append(now)
         written = _writes(now)
         if written is None:
@@ -97,13 +97,30 @@ def _copied(work: Work, array_at: ArrayAt) -> _Copy | None:
     return _Copy(target, source, array_at(source.span))
 
 
-def _reread(work: Work, copies: Sequence[_Copy]) -> Work:
+def _reread(work: Work, copies: Sequence[_Copy], array_at: ArrayAt) -> Work:
     for operand in work.operands:
         for copy in reversed(copies):
-            if (moved := _replaced(work, operand, copy.target, copy.source)) is not None:
+            moved = _replaced(work, operand, copy.target, copy.source)
+            if moved is not None and _reads_first(moved, work, array_at):
                 work = moved
                 break
     return work
+
+
+def _reads_first(work: Work, before: Work, array_at: ArrayAt) -> bool:
+    """Whether an instruction reads each element before it writes one there, if it did so `before` it was changed."""
+    if work.length == 1 and not work.shape:
+        return True
+    return all((work.place(operand), work.place("D")) == (before.place(operand), before.place("D"))
+               or work.place(operand) == work.place("D") or not _may_meet(work, operand, array_at)
+               for operand in work.operands)
+
+
+def _may_meet(work: Work, operand: str, array_at: ArrayAt) -> bool:
+    """Whether an operand and what is written may have a byte in common, in this turn or in another."""
+    read, written = work.touched().reads[operand], work.touched().writes
+    array = array_at(written)
+    return array_at(read) == array if array else _meet(read, written)
 
 
 def _replaced(work: Work, operand: str, old: Rows, new: Rows) -> Work | None:
@@ -163,6 +180,8 @@ class _Targets:
         later = None if changed is None else self._behind(place, copy.source, copy.target, array)
         if changed is None or later is None:
             return False
+        if not all(_reads_first(work, self._work(n), self.array_at) for n, work in (changed | later).items()):
+            return False
         for number, work in (changed | later).items():
             self.code[number] = work
         gone = {place, *(n for n in changed if self._is_idle(n))}
@@ -218,15 +237,14 @@ class _Targets:
                 if moved is None:
                     return None
                 work = moved
-            elif self.array_at(span) == array and not (own and not one.keeps and self._same(work, operand)):
+            elif self.array_at(span) == array and not (own and not one.keeps):
                 return None
         return work
 
-    @staticmethod
-    def _same(work: Work, operand: str) -> bool:
-        """Whether an operand is what the instruction writes, so that each element is read before it is written."""
-        return (work.base(operand) == work.base("D") and work.row_bytes(operand) == work.row_bytes("D")
-                and work.steps(operand) == work.steps("D"))
+    def _work(self, number: int) -> Work:
+        work = self.code[number]
+        assert isinstance(work, Work)
+        return work
 
     def _behind(self, place: int, old: Rows, new: Rows, array: str) -> dict[int, Work] | None:
         """Instructions that read the copy's source later, reading its target; None if some need the source itself."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isqrt, prod
+from math import inf, isqrt, prod
 
 import islpy as isl
 import numpy as np
@@ -39,6 +39,9 @@ from compiler.ir.program import Statement as ProgramStatement
 from compiler.ir.types import Int
 
 __all__ = ["SequentialCode", "unrolled_operations"]
+
+SHORT = 16
+"""Turns of a loop of which whole arrays are as well computed in a row."""
 
 DIVISION = 8
 """Instructions for each bit of a quotient."""
@@ -77,26 +80,27 @@ def _restricted(program: Program, statement: ProgramStatement, place: _Place) ->
     return replace(statement, domain=domain)
 
 
-def unrolled_operations(program: Program) -> int:
-    """Vector instructions, about, of a program whose loops that carry values from turn to turn are unrolled; 0 if there
-    are no such loops."""
+def unrolled_operations(program: Program) -> float:
+    """Vector instructions, about, of a program whose loops that carry values from turn to turn are unrolled; very many
+    if there are loops inside of more than `SHORT` turns. 0 if no loop carries values."""
     found = [group for group in groups_of(program, program.statements) if _carrying(program, group, None) is not None]
-    return sum(_unrolled(program, group, _Place()) for group in found)
+    return sum(_unrolled(program, group, _Place(), 1) for group in found)
 
 
-def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place) -> int:
-    """The same of statements in a turn of the loops around them: a turn in the middle of each of these stands for all.
-    """
-    total = 0
+def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place, times: int) -> float:
+    """The same of statements in one of so many turns of the loops around them: a turn in the middle of each of these
+    stands for all."""
+    total = 0.0
     for group in groups_of(program, statements, place.agree):
         turns = _carrying(program, group, place.agree)
         if turns is None or turns.count == 1:
-            total += sum(_operations(s.value) for s in group)
+            total += sum(_operations(s.value) if times <= SHORT or s.domain.is_singleton() else inf for s in group)
             continue
         space, middle = program.order_of(group[0].name).range().get_space(), turns.count // 2
         inner = place.inside(turns.part(space, middle, middle), turns.same(space, 1))
         now = [_restricted(program, s, inner) for s in group]
-        total += turns.count * _unrolled(program, [s for s in now if not s.domain.is_empty()], inner)
+        now = [s for s in now if not s.domain.is_empty()]
+        total += turns.count * _unrolled(program, now, inner, times * turns.count) if now else 0
     return total
 
 

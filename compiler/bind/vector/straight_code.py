@@ -10,7 +10,7 @@ from compiler.bind.vector.ir import Instruction, Setting, Statement, Transfer
 from compiler.bind.vector.shapes import Settings
 from hw.vector_lanes.isa import FLOAT, Mode, Op
 
-__all__ = ["Move", "Rows", "Work", "copy_of", "stated", "worked"]
+__all__ = ["Move", "Rows", "Work", "copy_of", "is_copy", "stated", "worked"]
 
 _KINDS = ("rows", "matrices")
 
@@ -47,8 +47,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Work:
-    """A vector instruction, and the length, rows and matrices that it takes. `array`: that its target belongs to if it
-    lies in one that stays on chip; `sources`: the same of what it reads."""
+    """A vector instruction, and the length, rows and matrices that it takes."""
 
     code: Instruction
     length: int
@@ -80,6 +79,10 @@ class Work:
         value = {"D": self.code.d, "A": self.code.a, "B": self.code.b}[operand]
         assert isinstance(value, int)
         return value
+
+    def place(self, operand: str) -> tuple[int, int, list[tuple[int, int]]]:
+        """Where an operand lies, and its rows."""
+        return self.base(operand), self.row_bytes(operand), self.steps(operand)
 
     def moved(self, operand: str, by: int) -> Work:
         """The same with an operand so many bytes farther."""
