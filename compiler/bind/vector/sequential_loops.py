@@ -1,5 +1,5 @@
-"""Loops that carry values from turn to turn, as loops of the vector program: arrays stay in main memory, and turns are
-carried out in blocks.
+"""Loops that carry values from turn to turn, as loops of the vector program: arrays stay where they are, in main memory
+or on chip (`resident_arrays`), and turns are carried out in blocks.
 
 What a block needs of the blocks before comes first, for all of its turns at once: in the substitution of a triangular
 system the rows of a block less what the solved rows contribute, in squares of the matrix. The turns of a block follow,
