@@ -30,6 +30,10 @@ _STEPS = {isl.schedule_algorithm.ISL: 100_000, isl.schedule_algorithm.FEAUTRIER:
 """Steps that isl's scheduler may take. Its own algorithm takes less than a third of them for dozens of statements, but
 minutes beyond them where large coefficients come up."""
 
+_MOST_PIECES = 64
+"""Convex pieces of dependences up to which isl's own algorithm brings the ends of all of them near each other: for each
+it looks for the bound of a distance, all together, and with more its coefficients grow beyond what its steps say."""
+
 
 def program_times(program: Program) -> dict[str, isl.Map]:
     """The program's own order as a schedule; legal, and nothing is fused that the program does not fuse."""
@@ -166,10 +170,10 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
             algorithm: int = isl.schedule_algorithm.ISL) -> Iterator[dict[str, isl.Map]]:
     """The times that isl's scheduler gives the statements of `whole` (Bok 2018, section 2.3), padded to their space;
     none if it takes too many steps for them, or more dimensions than their space has."""
-    domain, needs = united(program.statement(name).domain for name in whole), isl.UnionMap("{ }")
-    for dependence in dependences:
-        needs = needs.union(isl.UnionMap.from_map(dependence.relation.reverse()))
-    constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(needs).set_proximity(needs)
+    domain = united(program.statement(name).domain for name in whole)
+    near = _near(dependences) if algorithm == isl.schedule_algorithm.ISL else dependences
+    constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(_needs(dependences))
+    constraints = constraints.set_proximity(_needs(near))
     context = domain.get_ctx()
     usual = context.get_schedule_algorithm()
     context.set_schedule_algorithm(algorithm)
@@ -187,6 +191,23 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     if next(iter(found.values())).dim(isl.dim_type.out) > length:
         return
     yield {name: padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
+
+
+def _near(dependences: tuple[Dependence, ...]) -> tuple[Dependence, ...]:
+    """Those whose ends are to be near each other: of many pieces the dependences of one piece, which may have one
+    distance everywhere."""
+    pieces = [len(dependence.relation.get_basic_maps()) for dependence in dependences]
+    if sum(pieces) <= _MOST_PIECES:
+        return dependences
+    return tuple(dependence for dependence, count in zip(dependences, pieces, strict=True) if count == 1)
+
+
+def _needs(dependences: tuple[Dependence, ...]) -> isl.UnionMap:
+    """{writing instance -> reading one}."""
+    needs = isl.UnionMap("{ }")
+    for dependence in dependences:
+        needs = needs.union(isl.UnionMap.from_map(dependence.relation.reverse()))
+    return needs
 
 
 def _led(time: isl.Map, sizes: int) -> isl.Map:
