@@ -27,8 +27,8 @@ from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
-from compiler.bind.vector.statement_groups import in_time, needs_itself, split_by_sources, turns_of, unwritten_arrays
-from compiler.bind.vector.statement_order import singles_of
+from compiler.bind.vector.statement_groups import in_time, needs_itself, split_by_sources, unwritten_arrays
+from compiler.bind.vector.statement_order import carrying_turns, singles_of
 from compiler.bind.vector.statement_precedence import groups_of
 from compiler.bind.vector.turns import Turns
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
@@ -82,7 +82,7 @@ def _restricted(program: Program, statement: ProgramStatement, place: _Place) ->
 
 def unrolled_operations(program: Program) -> float:
     """Vector instructions, about, of a program whose loops that carry values from turn to turn are unrolled; very many
-    if there are loops inside of more than `SHORT` turns. 0 if no loop carries values."""
+    if there are loops of more than `SHORT` iterations inside of as many turns. 0 if no loop carries values."""
     found = [group for group in groups_of(program, program.statements) if _carrying(program, group, None) is not None]
     return sum(_unrolled(program, group, _Place(), 1) for group in found)
 
@@ -94,7 +94,8 @@ def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _
     for group in groups_of(program, statements, place.agree):
         turns = _carrying(program, group, place.agree)
         if turns is None or turns.count == 1:
-            total += sum(_operations(s.value) if times <= SHORT or s.domain.is_singleton() else inf for s in group)
+            most = max(prod(high - low + 1 for low, high in bounds(s.domain)) for s in group)
+            total += sum(_operations(s.value) for s in group) if min(times, most) <= SHORT else inf
             continue
         space, middle = program.order_of(group[0].name).range().get_space(), turns.count // 2
         inner = place.inside(turns.part(space, middle, middle), turns.same(space, 1))
@@ -107,7 +108,7 @@ def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _
 def _carrying(program: Program, group: Sequence[ProgramStatement], agree: isl.Map | None) -> Turns | None:
     """The loop that carries values between statements of a group, of turns that agree; None if there is none."""
     carries = len(group) > 1 or needs_itself(program, group[0], agree)
-    return turns_of(program, group) if carries else None
+    return carrying_turns(program, group, agree) if carries else None
 
 
 def _operations(value: Expr) -> int:
@@ -237,7 +238,7 @@ class SequentialCode:
         if not pairs:
             return ()
         group, now = [s for s, _ in pairs], [n for _, n in pairs]
-        turns, space = turns_of(self.program, now), self._time_space()
+        turns, space = carrying_turns(self.program, now, place.agree), self._time_space()
         if turns.count == 1:
             return self._piece(in_time(self.program, now), {})
         if turns.count > 2 * self._block:

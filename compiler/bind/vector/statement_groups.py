@@ -11,17 +11,10 @@ from compiler.analysis.boxes import bounds, box_of
 from compiler.bind.vector.accumulations import accumulation_of
 from compiler.bind.vector.statement_order import is_scan
 from compiler.bind.vector.statement_precedence import before, carries, touching
-from compiler.bind.vector.turns import Turns, turns_in
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["in_time", "needs_itself", "split_by_sources", "turns_of", "unwritten_arrays"]
-
-
-def turns_of(program: Program, statements: Sequence[Statement]) -> Turns:
-    """The outermost loop in which instances of statements differ."""
-    times = [program.order_of(s.name).intersect_domain(s.domain).range() for s in statements if not s.domain.is_empty()]
-    return next(turns_in(times), Turns(0, 0, 0))
+__all__ = ["in_time", "needs_itself", "split_by_sources", "unwritten_arrays"]
 
 
 def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement]:

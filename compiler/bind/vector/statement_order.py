@@ -21,7 +21,7 @@ from compiler.bind.vector.turns import Turns, turns_in
 from compiler.ir.expr import Store
 from compiler.ir.program import Program, Statement
 
-__all__ = ["MOST_STEPS", "is_scan", "ordered", "singles_of"]
+__all__ = ["MOST_STEPS", "carrying_turns", "is_scan", "ordered", "singles_of"]
 
 MOST_STEPS = 128
 """Turns of a loop that are unrolled."""
@@ -38,22 +38,24 @@ def ordered(program: Program, statements: Sequence[Statement]) -> Iterator[State
             yield first
 
 
-def _carrying(times: Sequence[isl.Set], distances: isl.Set) -> Turns:
-    """The outermost dimension of time that carries some of the `distances` and turns none of them round: loops around
-    it that carry nothing are interchanged with it, and run inside its steps at once. Without distances, the outermost
-    dimension in which iterations differ."""
-    if distances.is_empty():
-        return next(turns_in(times))
-    forward = {d for d, (low, high) in enumerate(bounds(distances)) if low >= 0 < high}
-    return next(turns for turns in turns_in(times) if turns.dimension in forward)
+def carrying_turns(program: Program, statements: Sequence[Statement], agree: isl.Map | None = None) -> Turns:
+    """The outermost loop around statements, of iterations that agree, that carries some values and turns none of their
+    distances round: loops around it that carry nothing are interchanged with it, and run inside its turns at once.
+    Where nothing is carried, the outermost loop in which iterations differ."""
+    times = [program.order_of(s.name).intersect_domain(s.domain).range() for s in statements if not s.domain.is_empty()]
+    distances = _distances(program, statements, agree)
+    forward = set() if distances.is_empty() else \
+        {d for d, (low, high) in enumerate(bounds(distances)) if low >= 0 < high}
+    found = list(turns_in(times))
+    return next((turns for turns in found if turns.dimension in forward), found[0] if found else Turns(0, 0, 0))
 
 
-def _distances(program: Program, statements: Sequence[Statement]) -> isl.Set:
+def _distances(program: Program, statements: Sequence[Statement], agree: isl.Map | None) -> isl.Set:
     """The distances in time between iterations of `statements` of which one has to come before the other."""
     orders = [program.order_of(s.name) for s in statements]
     found = [needed.apply_domain(first).apply_range(second).deltas()
              for a, first in zip(statements, orders, strict=True) for b, second in zip(statements, orders, strict=True)
-             for needed in orderings(program, a, b)]
+             for needed in orderings(program, a, b, agree)]
     return reduce(isl.Set.union, found, isl.Set.empty(orders[0].range().get_space()))
 
 
@@ -85,7 +87,7 @@ def singles_of(program: Program, statement: Statement) -> list[Statement]:
 def _stepped(program: Program, statements: Sequence[Statement]) -> Iterator[Statement]:
     """The statements at the first value of the outermost loop that they run in, at the second value, and so on."""
     times = [program.order_of(s.name).intersect_domain(s.domain) for s in statements]
-    turns = _carrying([t.range() for t in times], _distances(program, statements))
+    turns = carrying_turns(program, statements)
     if turns.count > MOST_STEPS:
         raise VectorTargetError(f"{statements[0]}: a loop of {turns.count} iterations has a loop-carried "
                                 "dependence; the vector target computes whole arrays, and unrolls at most "

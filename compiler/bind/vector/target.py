@@ -52,7 +52,7 @@ DISTINCT_NAMES = False
 PROGRAMS = (Program, ArrayProgram)
 """Kinds of programs that the target takes."""
 
-UNROLLED = 1000
+UNROLLED = 2000
 """Vector instructions, about, of loops that carry values from turn to turn that are unrolled for comparison."""
 
 COLD = 4
