@@ -305,10 +305,21 @@ def _permutes(access: Access, rank: int) -> bool:
 
 
 def _inline(access: Access, rank: int, builder: GraphBuilder) -> Value:
-    """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise."""
-    node = access.node
-    if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
-        return access
-    operands = [_inline(compose(o, access.matrix, access.offset, rank), rank, builder) if isinstance(o, Access) else o
-                for o in node.operands]
-    return builder.operation(node.operation, operands, node.dtype, node.location, rank)
+    """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise: each once,
+    however often it is used, as the remainders of a long division are."""
+    known: dict[Access, Value] = {}
+
+    def inlined(value: Value) -> Value:
+        if isinstance(value, Access) and value not in known:
+            known[value] = made(value)
+        return known[value] if isinstance(value, Access) else value
+
+    def made(access: Access) -> Value:
+        node = access.node
+        if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
+            return access
+        operands = [inlined(compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o)
+                    for o in node.operands]
+        return builder.operation(node.operation, operands, node.dtype, node.location, rank)
+
+    return inlined(access)
