@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
 
 import numpy as np
 
+from compiler.bind.buffers.block_times import BlockTimes
 from compiler.bind.buffers.counters import counted
-from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
+from compiler.bind.buffers.nest_fit import FittedNest
 from compiler.bind.buffers.rings import ring
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from compiler.bind.buffers.wide_fetch import AccessPatternError, PlacedBuffer
@@ -66,9 +69,9 @@ def _read(buffer: PlacedBuffer, index: int, spec: MemTileSpec) -> AffineNest:
 def _fitted(read: ReadTraffic, spec: MemTileSpec, region: int) -> FittedNest | None:
     """The nest of a reader. A tile that wraps addresses in a region needs those in it only: of values that replace
     those of the step before in place, some of this step and some of that one are read."""
-    fit = fit_nest([read.time, read.address], spec.dims)
+    fit = read.fit([read.time, read.address], spec.dims)
     if fit is None and region:
-        fit = fit_nest([read.time, read.address % region], spec.dims)
+        fit = read.fit([read.time, read.address % region], spec.dims)
     return fit
 
 
@@ -79,15 +82,29 @@ def can_follow(traffic: BufferTraffic, spec: MemTileSpec, regions: Sequence[int]
 
 
 def _require_free_ports(buffers: Sequence[PlacedBuffer]) -> None:
+    cycles = [sampled for b in buffers for read in b.reads if (sampled := read.cyclic) is not None]
+    cyclic = gcd(*cycles) if cycles else None
     writes: list[np.ndarray] = []
     reads: list[np.ndarray] = []
     for b in buffers:
-        times = [read.time + shift for read, shift in zip(b.reads, b.read_shifts, strict=True)]
-        write, *read = b.traffic.over_tiles(b.traffic.writes[0] + b.write_shift, *times)
+        write, *read = _port_cycles(b, cyclic)
         writes.append(write)
         reads += read
-    for kind, cycles in (("writes", writes), ("reads", reads)):
-        together = np.concatenate(cycles)
+    for kind, wanted in (("writes", writes), ("reads", reads)):
+        together = np.concatenate(wanted)
         if len(np.unique(together)) != len(together):
             names = ", ".join(b.traffic.title for b in buffers)
             raise AccessPatternError(f"memory for {names}: two {kind} need the same port in one cycle")
+
+
+def _port_cycles(buffer: PlacedBuffer, cyclic: int | None) -> list[np.ndarray]:
+    """Cycles of the writes, and of each read; modulo `cyclic` each once."""
+    traffic = buffer.traffic
+    times = [read.time + shift for read, shift in zip(buffer.reads, buffer.read_shifts, strict=True)]
+    if cyclic is None:
+        return traffic.over_tiles(traffic.writes[0] + buffer.write_shift, *times)
+    write = BlockTimes.of(traffic, 1)
+    tiles = traffic.compared_tiles(np.array([write.first, write.last]) + buffer.write_shift, *times)
+    started = replace(write, first=write.first + buffer.write_shift)
+    periods = np.arange(tiles)[:, None] * traffic.period
+    return [started.cycles(write.count * tiles, tiles, cyclic), *(np.unique((periods + cycles) % cyclic) for cycles in times)]

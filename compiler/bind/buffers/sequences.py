@@ -10,19 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import lcm, prod
+from math import gcd, lcm, prod
 
 import islpy as isl
 import numpy as np
 
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import constant_bounds
+from compiler.bind.buffers.iteration_samples import MOST_LISTED, IterationSamples, corners
+from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
 from compiler.ir.points import contains, evaluate_map
 from compiler.sched.static.schedule import Schedule, StatementSchedule
 from hw.errors import SluiceError
 
-__all__ = ["MOST_READS", "BufferTraffic", "Lattice", "ReadTraffic", "TooManyReads", "TrafficGroup", "WriteTraffic",
+__all__ = ["GATHERED", "MOST_READS", "BufferTraffic", "Lattice", "ReadTraffic", "TooManyReads", "TrafficGroup", "WriteTraffic",
            "array_traffic", "delay_traffic", "exact_traffic"]
 
 MOST_READS = 1 << 22
@@ -56,12 +58,29 @@ class ReadTraffic:
     """Cycles and word addresses of one reader in one tile, in order.
 
     Where `real` is false nobody uses the word: such reads only round a loop up, so that the nest stays regular.
+    `samples`: of which iterations the reads are, if these stand for many others.
     """
 
     name: str
     time: np.ndarray
     address: np.ndarray
     real: np.ndarray
+    samples: IterationSamples | None = None
+
+    def fit(self, columns: Sequence[np.ndarray], max_dims: int) -> FittedNest | None:
+        """The nest that enumerates `columns`, which have a value for each read; None if there is none of so many
+        loops."""
+        if self.samples is None:
+            return fit_nest(list(columns), max_dims)
+        if any(self.samples.steps(column) is None for column in columns):
+            return None
+        return self.samples.fit(lambda chosen: [column[chosen] for column in columns], max_dims)
+
+    @property
+    def cyclic(self) -> int | None:
+        """Cycles after which sampled loops do the same again; None if all reads are listed."""
+        steps = None if self.samples is None else self.samples.steps(self.time)
+        return None if steps is None else gcd(*steps)
 
 
 @dataclass(frozen=True)
@@ -108,7 +127,7 @@ class BufferTraffic:
         return min(self.tiles, 2 + span // self.period)
 
 
-_GATHERED, _SPARED = 64, 128
+GATHERED, _SPARED = 64, 128
 """Cycles that the first word of a wide word may wait for the last one; and how many words may have one each."""
 
 SAMPLE = 8192
@@ -167,7 +186,7 @@ def array_traffic(schedule: Schedule, buffer: UnifiedBuffer, readers: Sequence[R
 
 def exact_traffic(schedule: Schedule, buffer: UnifiedBuffer, reader: ReadPort, packing: int) -> BufferTraffic:
     """The traffic of one reader, which reads in no other cycles than those of the instances that want a word."""
-    lattice, read = _read_traffic(schedule, buffer.writer.schedule, reader, packing)
+    lattice, read = _read_traffic(schedule, buffer.writer.schedule, reader, packing, listed=True)
     write, size = lattice.write(buffer.writer.schedule, packing)
     read = ReadTraffic(read.name, read.time[read.real], read.address[read.real], read.real[read.real])
     return BufferTraffic(f"{buffer.name} for {read.name}", write, (read,), schedule.period, schedule.staged.tiles, size,
@@ -236,7 +255,7 @@ class Lattice:
         if not moving:
             return None
         row = moving[-1]
-        soon = self._times(entry)[row] * (packing - 1) <= _GATHERED
+        soon = self._times(entry)[row] * (packing - 1) <= GATHERED
         many = row == len(self.trips) - 1 and prod(self.trips) > _SPARED
         return row if soon or many else None
 
@@ -254,17 +273,45 @@ class Lattice:
         return WriteTraffic(ranges, time, start, words), size
 
 
-def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadPort,
-                  packing: int) -> tuple[Lattice, ReadTraffic]:
+def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadPort, packing: int,
+                  listed: bool = False) -> tuple[Lattice, ReadTraffic]:
+    """What a reader reads: where that is much, for iterations that stand for all if there are such ones and it need not
+    be `listed`."""
+    statement = schedule.staged.program.statement(reader.statement)
+    trips = _padded_trips(schedule, reader)
+    counts = [trips[n] for n in statement.iterators[schedule.staged.tile_depth:]]
+    if (reads := prod(counts)) > MOST_LISTED and not listed:
+        some = IterationSamples.few(counts, _around(schedule, reader))
+        found = _sampled_traffic(schedule, producer, reader, packing, some)
+        if found[1].samples is not None:
+            return found
+    if reads > MOST_READS:
+        raise TooManyReads(f"{statement}: the {reads} values that it reads in a tile would have to be listed, more "
+                           f"than {MOST_READS}: add tile loops around all statements")
+    everything = IterationSamples(tuple(counts), tuple(map(np.arange, counts)))
+    return _sampled_traffic(schedule, producer, reader, packing, everything)
+
+
+def _around(schedule: Schedule, reader: ReadPort) -> list[list[int]]:
+    """By loop of a reader's tile the iterations in which corners of what it reads lie."""
+    statement, depth = schedule.staged.program.statement(reader.statement), schedule.staged.tile_depth
+    box = constant_bounds(statement)
+    served = reader.dependence.relation.domain()
+    for k in range(depth):
+        served = served.fix_val(isl.dim_type.set, k, isl.Val(box[statement.iterators[k]][0]))
+    found = corners(served)
+    return [[corner[k] - box[name][0] for corner in found]
+            for k, name in list(enumerate(statement.iterators))[depth:]]
+
+
+def _sampled_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadPort, packing: int,
+                     samples: IterationSamples) -> tuple[Lattice, ReadTraffic]:
+    """The traffic of some iterations, without `samples` in it if these do not stand for all."""
     statement = schedule.staged.program.statement(reader.statement)
     depth = schedule.staged.tile_depth
     box = constant_bounds(statement)
     inner = statement.iterators[depth:]
-    trips = _padded_trips(schedule, reader)
-    if (reads := prod(trips[n] for n in inner)) > MOST_READS:
-        raise TooManyReads(f"{statement}: the {reads} values that it reads in a tile would have to be listed, more "
-                           f"than {MOST_READS}: add tile loops around all statements")
-    grid = np.indices([trips[n] for n in inner]).reshape(len(inner), -1) if inner else np.zeros((0, 1), np.int64)
+    grid = samples.grid() if inner else np.zeros((0, 1), np.int64)
     count = grid.shape[1]
     columns = [*(np.full(count, box[n][0]) for n in statement.iterators[:depth]),
                *(g + box[n][0] for g, n in zip(grid, inner, strict=True))]
@@ -283,7 +330,8 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     addresses = [lattice.addresses(some, count, producer, packing) for some in numbers]
     address = _continued(addresses, real) if len(addresses) > 1 else addresses[0]
     address = _evenly(address, real, grid) if not real.all() else address
-    return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real)
+    stands = samples if samples.sampled and len(addresses) == 1 and samples.steps(address) is not None else None
+    return lattice, ReadTraffic(f"{reader.statement}.{reader.read}", time, address, real, stands)
 
 
 def _replacing(sources: Sequence[Sequence[np.ndarray]]) -> int | None:

@@ -8,11 +8,13 @@ block is overwritten too early, and every fetch finds its block stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
+from math import gcd, prod
 
 import numpy as np
 
+from compiler.bind.buffers.block_times import BlockTimes
 from compiler.bind.buffers.counters import counted
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.port_turns import PortTurns
@@ -58,8 +60,8 @@ class NestError(AccessPatternError):
 class FetchPlan:
     """Which blocks a reader fetches, in order, and where its words then are in the transpose buffer.
 
-    `block`, `first_use`, `last_use` and `needed` are per fetch; `word` is the transpose-buffer address of every
-    read, counted without wrapping (fetch number * fetch width + place in the block). Where a row starts inside a
+    `block`, `first_use`, `last_use`, `needed` and `read`, the number of the read that it is made for, are per fetch;
+    `word` is the transpose-buffer address of every read, counted without wrapping (fetch number * fetch width + place in the block). Where a row starts inside a
     block, `first_use` is when a row that started with the block would have used it, so that it stays regular.
     """
 
@@ -68,6 +70,18 @@ class FetchPlan:
     last_use: np.ndarray
     needed: np.ndarray
     word: np.ndarray
+    read: np.ndarray
+
+    def fetches(self, reads: np.ndarray) -> list[np.ndarray]:
+        """Cycle, block and number of the fetches for the reads that a mask selects, as if there were no others."""
+        mine = reads[self.read]
+        return [self.first_use[mine], self.block[mine], np.arange(np.count_nonzero(mine))]
+
+    def words(self, reads: np.ndarray, width: int) -> np.ndarray:
+        """`word` of the reads that a mask selects, as if there were no others; fetches are of `width` words."""
+        number = np.cumsum(reads[self.read]) - 1
+        holder, place = np.divmod(self.word[reads], width)
+        return number[holder] * width + place
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ def fetch_plan(read: ReadTraffic, packing: int, spec: MemTileSpec, in_rows: bool
     place = read.address % packing
     ahead = np.floor(place[fetches] * _cycles_per_word(read, packing)) if in_rows else np.zeros(len(fetches))
     first = read.time[fetches] + wait - ahead.astype(np.int64)
-    return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place)
+    return FetchPlan(block[fetches], first, last, last > NEVER, holder * spec.fetch_width + place, fetches)
 
 
 def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterator[FetchPlan]:
@@ -141,8 +155,10 @@ def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterato
     free = np.append(np.full(spec.tb_blocks, NEVER), last[: -spec.tb_blocks])
     earliest = np.max((free - 1).reshape(-1, count) - start, axis=0)
     latest = np.min((first - 2).reshape(-1, count) - start, axis=0)
+    made_for = np.repeat(np.arange(len(address)) * size * held, count)
     for cycles in _rhythms(earliest, latest, size * int(time[0, 1] - time[0, 0])):
-        yield FetchPlan((base + np.arange(count)).ravel(), (start + cycles + 2).ravel(), last, last > NEVER, word)
+        yield FetchPlan((base + np.arange(count)).ravel(), (start + cycles + 2).ravel(), last, last > NEVER, word,
+                        made_for)
 
 
 def _held(address: np.ndarray) -> int:
@@ -232,11 +248,13 @@ def _holding_fetch(block: np.ndarray, starts: np.ndarray, number: np.ndarray) ->
 
 @dataclass(frozen=True)
 class _Store:
-    """Store events of one buffer over the compared tiles: when blocks are complete, and when the aggregator's place
-    of each is written again."""
+    """Store events of one buffer over the compared tiles: when blocks are complete, how many blocks there are, and the
+    least time until the aggregator's place of one is written again."""
 
-    complete: np.ndarray
-    reused: np.ndarray
+    complete: BlockTimes
+    count: int
+    cycles: np.ndarray
+    room: int
 
 
 @dataclass(frozen=True)
@@ -279,12 +297,13 @@ def _planned(buffers: Sequence[PlacedBuffer], plans: list[list[FetchPlan]], spec
     """Configuration with one fetch plan for each read of each buffer."""
     stores: list[_Store] = []
     fetches: list[_Fetch] = []
+    cyclic = _cyclic(buffers)
     for buffer, row in zip(buffers, plans, strict=True):
         tiles = _compared_tiles(buffer, row)
-        stores.append(_stores(buffer, tiles, spec))
+        stores.append(_stores(buffer, tiles, spec, cyclic))
         fetches += [_fetches(buffer, k, plan, tiles, spec) for k, plan in enumerate(row)]
     owners = [n for n, b in enumerate(buffers) for _ in b.reads]
-    delays, leads = _schedule_port(buffers, stores, fetches, owners)
+    delays, leads = _schedule_port(buffers, stores, fetches, owners, cyclic)
     inputs: list[PubInput | None] = [None] * spec.inputs
     outputs: list[PubOutput | None] = [None] * spec.outputs
     position = 0
@@ -296,10 +315,22 @@ def _planned(buffers: Sequence[PlacedBuffer], plans: list[list[FetchPlan]], spec
     return PubConfig(tuple(inputs), tuple(outputs), chain_id)
 
 
+def _cyclic(buffers: Sequence[PlacedBuffer]) -> int | None:
+    """Cycles after which all controllers do the same again, or are taken to. Delay lines do the same every
+    `fetch_width` cycles, wherever they start and end; iterations that are sampled stand for all."""
+    if all(buffer.traffic.homogeneous for buffer in buffers):
+        return buffers[0].traffic.packing
+    sampled = [cycles for buffer in buffers for read in buffer.reads if (cycles := read.cyclic) is not None]
+    return gcd(*sampled) if sampled else None
+
+
 def _compared_tiles(buffer: PlacedBuffer, plans: Sequence[FetchPlan]) -> int:
     """Tiles after which nothing new happens, whatever delays and leads are chosen."""
     margin = max(STORE_DELAYS[-1], FETCH_LEADS[-1])
-    events = [buffer.traffic.writes[0] + buffer.write_shift]
+    if buffer.traffic.tiles == 1:
+        return 1
+    complete = BlockTimes.of(buffer.traffic, 1)
+    events = [np.array([complete.first, complete.last]) + buffer.write_shift]
     for plan, shift in zip(plans, buffer.read_shifts, strict=True):
         events += [plan.first_use + shift - margin, plan.first_use + shift + margin]
     return buffer.traffic.compared_tiles(*events)
@@ -309,16 +340,12 @@ def _over_tiles(values: np.ndarray, period: int, tiles: int) -> np.ndarray:
     return (np.arange(tiles)[:, None] * period + values[None, :]).ravel()
 
 
-def _stores(buffer: PlacedBuffer, tiles: int, spec: MemTileSpec) -> _Store:
-    traffic = buffer.traffic
-    time, address = traffic.writes
-    firsts = time[address % traffic.packing == 0] + buffer.write_shift
-    complete = _over_tiles(firsts + (traffic.packing - 1) * traffic.write.time[0], traffic.period, tiles)
-    first_words = _over_tiles(firsts, traffic.period, tiles)
-    ahead = spec.agg_words // spec.fetch_width
-    reused = np.full(len(complete), 1 << 60)
-    reused[:-ahead] = first_words[ahead:]
-    return _Store(complete, reused)
+def _stores(buffer: PlacedBuffer, tiles: int, spec: MemTileSpec, cyclic: int | None) -> _Store:
+    complete = BlockTimes.of(buffer.traffic, buffer.traffic.packing)
+    complete = replace(complete, first=complete.first + buffer.write_shift)
+    count = len(buffer.reads[0].time) // buffer.traffic.packing if buffer.traffic.homogeneous else complete.count * tiles
+    room = complete.least_gap(spec.agg_words // spec.fetch_width, tiles)
+    return _Store(complete, count, complete.cycles(count, tiles, cyclic), -NEVER if room is None else room)
 
 
 def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, tiles: int, spec: MemTileSpec) -> _Fetch:
@@ -333,15 +360,12 @@ def _fetches(buffer: PlacedBuffer, read: int, plan: FetchPlan, tiles: int, spec:
 
 
 def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetches: list[_Fetch],
-                   owners: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Delay of every store controller and lead of every fetch controller, such that nothing collides.
-
-    Delay lines do the same every `fetch_width` cycles, wherever they start and end.
-    """
-    cyclic = buffers[0].traffic.packing if all(b.traffic.homogeneous for b in buffers) else None
-    turns = PortTurns([*(s.complete for s in stores), *(f.first_use for f in fetches)], cyclic)
-    delays = [[d for d in STORE_DELAYS if np.all(s.complete + d <= s.reused)] for s in stores]
-    bounds = [_lead_bounds(f, stores[o].complete, buffers[o].region) for f, o in zip(fetches, owners, strict=True)]
+                   owners: list[int], cyclic: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Delay of every store controller and lead of every fetch controller, such that nothing collides. `cyclic` as in
+    `PortTurns`."""
+    turns = PortTurns([*(s.cycles for s in stores), *(f.first_use for f in fetches)], cyclic)
+    delays = [[d for d in STORE_DELAYS if d <= s.room] for s in stores]
+    bounds = [_lead_bounds(f, stores[o], buffers[o].region) for f, o in zip(fetches, owners, strict=True)]
     for choice in product(*delays):
         leads = [[-lead for lead in FETCH_LEADS if low - choice[o] < lead < high - choice[o] and lead <= most]
                  for (low, high, most), o in zip(bounds, owners, strict=True)]
@@ -352,13 +376,13 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
     raise AccessPatternError(f"memory for {names}: the wide SRAM port has no free cycle for every store and fetch")
 
 
-def _lead_bounds(fetch: _Fetch, complete: np.ndarray, region: int) -> tuple[int, int, int]:
+def _lead_bounds(fetch: _Fetch, store: _Store, region: int) -> tuple[int, int, int]:
     """Legal leads are more than the first number and less than the second, each less the delay of the stores: every
     block is stored before its fetch, and not yet overwritten. And at most the third: no slot is reused early."""
     block, first_use = fetch.block[fetch.needed], fetch.first_use[fetch.needed]
-    known, over = block < len(complete), block + region < len(complete)
-    high = int(np.min(first_use[known] - complete[block[known]], initial=-NEVER))
-    low = int(np.max(first_use[over] - complete[block[over] + region], initial=NEVER))
+    known, over = block < store.count, block + region < store.count
+    high = int(np.min(first_use[known] - store.complete.at(block[known]), initial=-NEVER))
+    low = int(np.max(first_use[over] - store.complete.at(block[over] + region), initial=NEVER))
     return low, high, int(np.min(fetch.first_use + 1 - fetch.previous_use, initial=-NEVER))
 
 
@@ -398,12 +422,25 @@ def can_follow(traffic: BufferTraffic, spec: MemTileSpec) -> bool:
 def _nests(traffic: BufferTraffic, read: ReadTraffic, plan: FetchPlan, shift: int, lead: int,
            spec: MemTileSpec) -> tuple[AffineNest, AffineNest]:
     """When to fetch which blocks, and when to show which word of the transpose buffer. Raises `AccessPatternError`."""
-    number = np.arange(len(plan.block))
-    fetch = _fitted(traffic, fit_nest([plan.first_use, plan.block, number], spec.dims))
-    word = _fitted(traffic, fit_nest([read.time, plan.word], spec.dims))
-    tile_blocks, tile_fetches = traffic.tile_words // traffic.packing, len(plan.block)
+    fetch = _fitted(traffic, _fetch_nest(read, plan, spec))
+    word = _fitted(traffic, _word_nest(read, plan, spec))
+    tile_blocks, tile_fetches = traffic.tile_words // traffic.packing, prod(fetch.ranges)
     return (_nest(fetch, traffic, shift - lead, (tile_blocks, tile_fetches), spec),
             _nest(word, traffic, shift, (tile_fetches * spec.fetch_width,), spec))
+
+
+def _fetch_nest(read: ReadTraffic, plan: FetchPlan, spec: MemTileSpec) -> FittedNest | None:
+    """Cycle, block and number of all fetches."""
+    if read.samples is None:
+        return fit_nest([plan.first_use, plan.block, np.arange(len(plan.block))], spec.dims)
+    return read.samples.fit(plan.fetches, spec.dims)
+
+
+def _word_nest(read: ReadTraffic, plan: FetchPlan, spec: MemTileSpec) -> FittedNest | None:
+    """Cycle and transpose-buffer address of all reads."""
+    if read.samples is None:
+        return fit_nest([read.time, plan.word], spec.dims)
+    return read.samples.fit(lambda chosen: [read.time[chosen], plan.words(chosen, spec.fetch_width)], spec.dims)
 
 
 def _output(buffer: PlacedBuffer, read: int, plan: FetchPlan, lead: int, spec: MemTileSpec) -> PubOutput:

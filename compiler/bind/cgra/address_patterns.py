@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from compiler.bind.buffers.nest_fit import fit_nest
 from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic
 from compiler.bind.buffers.wide_fetch import NestError
 
@@ -81,7 +80,7 @@ def read_pattern(traffic: BufferTraffic, read: ReadTraffic, region: int, dims: i
     start = int(read.time[0])
     if traffic.homogeneous:
         return AddressPattern.of([Level(traffic.write.time[0], traffic.write.address[0], None)], 0, region, start)
-    fit = fit_nest([read.time, read.address], dims)
+    fit = read.fit([read.time, read.address], dims)
     if fit is None:
         raise NestError(f"memory for {traffic.title}: the addresses of {read.name} are no affine loop nest")
     levels = [*map(Level, *fit.strides, fit.ranges), Level(traffic.period, traffic.tile_words, None)]

@@ -402,24 +402,28 @@ class _Builder:
         return {"registers": UNLIMITED, "memory": 0}.get(level, REGISTER_GAP)
 
     def _serve_varying(self, buffer: UnifiedBuffer, source: Signal, readers: list[ReadPort], back: bool) -> None:
-        for mine, group in self._followed(buffer, readers):
+        for mine, group in self._followed(buffer, readers, back):
             signals = self.allocator.reads(group.traffic, source, back)
             for signal, served in zip(signals, group.served, strict=True):
                 for number, delay in served.items():
                     self._deliver(mine[number], signal.delayed(delay))
 
-    def _followed(self, buffer: UnifiedBuffer,
-                  readers: list[ReadPort]) -> Iterator[tuple[list[ReadPort], TrafficGroup]]:
+    def _followed(self, buffer: UnifiedBuffer, readers: list[ReadPort],
+                  back: bool) -> Iterator[tuple[list[ReadPort], TrafficGroup]]:
         """What memories serve together, with the readers that it numbers. Words that no controller could fetch in wide
-        words have one each, where that fits."""
+        words have one each, where that fits; and those that would wait in one for words that depend on them."""
         for group in array_traffic(self.schedule, buffer, readers, self.allocator.packing):
-            if self.allocator.can_follow(group.traffic):
+            followed, waits = self.allocator.can_follow(group.traffic), back and self.allocator.waits(group.traffic)
+            if followed and not waits:
                 yield readers, group
                 continue
             mine = [readers[number] for served in group.served for number in served]
             alone = array_traffic(self.schedule, buffer, mine, 1)
-            if all(self.allocator.can_follow(other.traffic) for other in alone):
+            if all(self.allocator.can_follow(other.traffic, chained=waits) for other in alone):
                 yield from ((mine, other) for other in alone)
+                continue
+            if followed:
+                yield readers, group
                 continue
             self.infeasible.append(self._unfollowed(buffer, group, readers))
             if self.mem.kind == "dual-port-pe":

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.bind.buffers import dual_port, wide_fetch
 from compiler.bind.buffers.circular import UNLIMITED, Lifetimes, block_lifetimes
 from compiler.bind.buffers.rings import smallest_region
-from compiler.bind.buffers.sequences import BufferTraffic, ReadTraffic, delay_traffic
+from compiler.bind.buffers.sequences import GATHERED, BufferTraffic, ReadTraffic, delay_traffic
 from compiler.bind.buffers.wide_fetch import AccessPatternError, PlacedBuffer
 from compiler.bind.cgra.address_patterns import read_pattern, write_pattern
 from compiler.bind.cgra.addresses import AddressUnits
@@ -226,7 +226,7 @@ class MemoryAllocator:
         """The same traffic with one read for as long as a word stays, if words stay for `HELD` reads and more."""
         (read,) = traffic.reads
         new = np.append(True, np.diff(read.address) != 0)
-        if not read.real.all() or HELD * new.sum() > len(new):
+        if read.samples is not None or not read.real.all() or HELD * new.sum() > len(new):
             return None
         return replace(traffic, reads=(replace(read, time=read.time[new], address=read.address[new],
                                                real=read.real[new]),))
@@ -301,24 +301,34 @@ class MemoryAllocator:
                                    f"{self.spec.capacity_words} words")
         return region
 
-    def can_follow(self, traffic: BufferTraffic) -> bool:
+    def can_follow(self, traffic: BufferTraffic, chained: bool = False) -> bool:
         """Whether the controllers of these memories can follow the readers of `traffic` at all, and, if every word has
-        a wide word of its own, a few memories can hold it."""
+        a wide word of its own, a few memories can hold it, or `chained` ones."""
         if self.spec.kind != "pub":
             return dual_port.can_follow(traffic, self.spec, self._wrapping_regions())
         if not wide_fetch.can_follow(traffic, self.spec):
             return False
-        return traffic.packing > 1 or self._is_small(traffic)
+        return traffic.packing > 1 or self._is_small(traffic, MAX_CHAIN if chained else _MOST_SPARSE)
+
+    @staticmethod
+    def waits(traffic: BufferTraffic) -> bool:
+        """Whether words come so slowly that some, in a wide word with later ones, would be read more than an iteration
+        of the writer late."""
+        if traffic.packing == 1 or traffic.homogeneous or traffic.write.ranges[0] == 1:
+            return False
+        step = traffic.write.time[0]
+        late = (block_lifetimes(traffic, read).minimum_shift() for read in traffic.reads)
+        return step * (traffic.packing - 1) > GATHERED and max(late) > step
 
     def _wrapping_regions(self) -> list[int]:
         """Regions in which addresses of a buffer can wrap, in words; how small they can be the schedule decides."""
         most = self.capacity * MAX_CHAIN if self.spec.kind == "dual-port" else 0
         return [1 << k for k in range(most.bit_length() - 1, 0, -1)]
 
-    def _is_small(self, traffic: BufferTraffic) -> bool:
+    def _is_small(self, traffic: BufferTraffic, most: int) -> bool:
         lifetimes = [block_lifetimes(traffic, read) for read in traffic.reads]
         with suppress(CapacityError):
-            return self._fitting(lifetimes, traffic)[1] <= self.capacity * _MOST_SPARSE
+            return self._fitting(lifetimes, traffic)[1] <= self.capacity * most
         return False
 
     @property

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from compiler.bind.buffers.circular import BufferTraffic, live_words
+from compiler.bind.buffers.circular import live_words
+from compiler.bind.buffers.sequences import BufferTraffic, WriteTraffic
 from compiler.bind.cgra.memories import MemoryTile, TileBuffer
 from compiler.bind.design import BufferStorage
 from hw.fabric.config import ArrayConfig
@@ -55,8 +54,8 @@ def _live(parts: Sequence[TileBuffer]) -> int:
     that hold the same words are counted once."""
     total = sum(live_words(part.traffic) for part in parts if part.traffic.homogeneous)
     copies = [part.traffic for part in parts if not part.traffic.homogeneous]
-    alike: dict[bytes, list[BufferTraffic]] = {}
+    alike: dict[WriteTraffic, list[BufferTraffic]] = {}
     for traffic in copies:
-        alike.setdefault(np.concatenate(traffic.writes).tobytes(), []).append(traffic)
+        alike.setdefault(traffic.write, []).append(traffic)
     return total + max((live_words(replace(group[0], reads=tuple(read for one in group for read in one.reads)))
                         for group in alike.values()), default=0)

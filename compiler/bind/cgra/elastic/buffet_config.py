@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from compiler.bind.buffers.counters import counted
+from compiler.bind.buffers.iteration_samples import MOST_LISTED
 from compiler.bind.buffers.nest_fit import fit_nest
 from compiler.bind.cgra.elastic.errors import ElasticError
 from compiler.bind.cgra.memories import MemoryTile
@@ -85,6 +86,9 @@ def _real_reads(tile: MemoryTile, nest: AffineNest) -> AffineNest:
     read = tile.buffers[0].reads[0]
     if not reads_what_nobody_uses(tile):
         return nest.trimmed()
+    if read.samples is not None:
+        raise ElasticError(f"memory for {traffic.title}: which of its words somebody uses would have to be listed for "
+                           f"more than {MOST_LISTED} reads; use memory=dual-port, or a smaller problem")
     fit = fit_nest([read.time[read.real], read.address[read.real]], 5)
     if fit is None:
         return nest.trimmed()
