@@ -54,10 +54,10 @@ class IterationSamples:
 
     @staticmethod
     def few(trips: Sequence[int], around: Sequence[Sequence[int]]) -> IterationSamples:
-        """As many loops sampled, from the outermost one on, as it takes for `MOST_LISTED` points. `around`: corners, by
-        loop."""
+        """As many loops sampled, from the outermost one on, as it takes for `MOST_LISTED` points, but not the innermost
+        one: what is fetched together is in its iterations. `around`: corners, by loop."""
         kept = [np.arange(count) for count in trips]
-        for level, (count, places) in enumerate(zip(trips, around, strict=True)):
+        for level, (count, places) in enumerate(zip(trips[:-1], around[:-1], strict=True)):
             if prod(map(len, kept)) > MOST_LISTED:
                 kept[level] = near_ends(count, places)
         return IterationSamples(tuple(trips), tuple(kept))

@@ -282,8 +282,8 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     counts = [trips[n] for n in statement.iterators[schedule.staged.tile_depth:]]
     if (reads := prod(counts)) > MOST_LISTED and not listed:
         some = IterationSamples.few(counts, _around(schedule, reader))
-        found = _sampled_traffic(schedule, producer, reader, packing, some)
-        if found[1].samples is not None:
+        found = _sampled_traffic(schedule, producer, reader, packing, some) if some.points <= MOST_READS else None
+        if found is not None and found[1].samples is not None:
             return found
     if reads > MOST_READS:
         raise TooManyReads(f"{statement}: the {reads} values that it reads in a tile would have to be listed, more "

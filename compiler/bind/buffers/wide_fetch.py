@@ -148,6 +148,8 @@ def chunked_plans(read: ReadTraffic, packing: int, spec: MemTileSpec) -> Iterato
     base = address[:, :1] // packing
     blocks = address // packing - base
     count = int(blocks.max()) + 1
+    if count > size:
+        return  # blocks of which nobody wants a word
     fetch = np.arange(len(address))[:, None] * count + blocks
     word = np.repeat((fetch * spec.fetch_width + address % packing).ravel(), held)
     start = time[:, :1]

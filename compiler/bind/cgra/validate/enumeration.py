@@ -13,6 +13,7 @@ from compiler.analysis.points import all_points, count_points, values_at
 from compiler.bind.cgra.validate.addressed import AddressedProof
 from compiler.bind.cgra.validate.banks import BankProof
 from compiler.bind.cgra.validate.claims import Claims
+from compiler.bind.cgra.validate.control_bits import behind_delays
 from compiler.bind.cgra.validate.fabric import PE_LATENCY, Fabric, Origin
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers
@@ -31,6 +32,9 @@ _MOST = 1 << 22
 _CHEAP = 1 << 16
 """So many take less time than any relation does."""
 
+_QUICK = 1 << 18
+"""So many take about a second; for more of them relations are tried first."""
+
 _BYTES = 2
 
 
@@ -48,6 +52,10 @@ class Enumeration:
     def cheap(self, domain: isl.Set) -> bool:
         """Whether there are so few points and events that going through them is the quickest proof."""
         return self._within(_CHEAP, domain)
+
+    def quick(self, domain: isl.Set) -> bool:
+        """Whether there are so few points and events that nothing else has to be tried."""
+        return self._within(_QUICK, domain)
 
     def affordable(self, domain: isl.Set) -> bool:
         """Whether there are few enough points and events to go through."""
@@ -134,7 +142,7 @@ class Enumeration:
         """The value is on the way that the bit of that cycle selects."""
         right = np.zeros(len(cycles), dtype=bool)
         if core.op == "pass" and core.constants[0] is not None and core.feedback is None:
-            return np.full(len(cycles), source.computed and self._is_constant(source.name, core.constants[0]))
+            return np.full(len(cycles), source.computed and self.is_constant(source.name, core.constants[0]))
         if not self.is_merge(origin):
             return right
         operands = cycles - PE_LATENCY
@@ -161,13 +169,14 @@ class Enumeration:
         """Whether word input `number`, or the constant in its place, has the value in these cycles."""
         constant = core.constants[number]
         if constant is not None:
-            return np.full(len(cycles), source.computed and self._is_constant(source.name, constant))
+            return np.full(len(cycles), source.computed and self.is_constant(source.name, constant))
         if not len(cycles):
             return np.zeros(0, dtype=bool)
         arrival = self.fabric.arrival(unit.row, unit.column, f"word{number}")
         return self.right(arrival.origin, source, cycles - arrival.lag, values)
 
-    def _is_constant(self, statement: str, pattern: int) -> bool:
+    def is_constant(self, statement: str, pattern: int) -> bool:
+        """Whether all values of a statement are this word."""
         value = self.claims.program.statement(statement).value
         return isinstance(value, Const) and value.value & ((1 << self.fabric.spec.width) - 1) == pattern
 
@@ -175,7 +184,7 @@ class Enumeration:
         """The bit that a merge takes at a port in these cycles: whether a table's word differs from a constant; -1 if
         unknown."""
         unknown = np.full(len(cycles), -1)
-        test, lag = self._behind_delays(unit, port)
+        test, lag = behind_delays(self.fabric, unit, port)
         if not isinstance(test, CoreOutput):
             return unknown
         core = self.fabric.tile(test.row, test.column).core
@@ -184,7 +193,7 @@ class Enumeration:
         tested = core.constants[1] if isinstance(core, PeConfig) and core.op == "ne" else None
         if not isinstance(core, PeConfig) or tested is None or core.constants[0] is not None:
             return unknown
-        table, more = self._behind_delays(test, "word0")
+        table, more = behind_delays(self.fabric, test, "word0")
         if not isinstance(table, CoreOutput) or (table.row, table.column) not in self.memories:
             return unknown
         when = cycles - lag - PE_LATENCY - more
@@ -197,14 +206,6 @@ class Enumeration:
                 for k, constant in enumerate(core.bit_constants)]
         number = sum(bit << k for k, bit in enumerate(bits))
         return np.where(np.min(bits, axis=0) < 0, -1, core.table >> np.maximum(number, 0) & 1)
-
-    def _behind_delays(self, unit: CoreOutput, port: str) -> tuple[Origin, int]:
-        """What comes to a port, and how long ago it left, units that only delay it passed over."""
-        arrival = self.fabric.arrival(unit.row, unit.column, port)
-        origin, lag = arrival.origin, arrival.lag
-        while (passed := self.fabric.passed(origin) or self.fabric.passed_bit(origin)) is not None:
-            origin, lag = passed.origin, lag + passed.lag
-        return origin, lag
 
     def _memory(self, origin: CoreOutput) -> MemoryNumbers | AddressedProof:
         place = origin.row, origin.column

@@ -105,6 +105,33 @@ class MemoryProof:
         arrivals = self._arrivals_pub(output) if self.spec.kind == "pub" else self._arrivals_dual_port(output)
         return [(port, simplified(visible.apply_range(relation))) for port, relation in arrivals]
 
+    def held(self, output: int, cycles: isl.Set) -> isl.Map:
+        """{cycle -> the read event whose word output `output` shows in it}, the last one before."""
+        read = self._events[f"read{output}"]
+        asked = isl.Map("{ [c] -> held[] }").intersect_domain(cycles)
+        at = isl.Map("{ [c] -> [c] }").intersect_domain(cycles)
+        found = _last(asked, at, [(read, read.relation("held[]"))], delay=1)
+        return found[0] if found else read.times.reverse().subtract(read.times.reverse())
+
+    def table_words(self, output: int) -> isl.Map | None:
+        """{read event -> word[number in the contents]} of a memory alone that nothing writes; None for any other."""
+        port = self.config.outputs[output]
+        if port is None or any(self.config.inputs) or port.chained or self.config.chain_id is not None:
+            return None
+        read, width = self._events[f"read{output}"], self.spec.fetch_width
+        if self.spec.kind != "pub":
+            place, _ = self._place(read, 0, port)
+            return read.relation(f"word[{place.text}]")
+        fetch, word = self._events[f"fetch{output}"], read.address(0)
+        blocks = read.relation(f"tb[{quotient(word, width).text}]")
+        fetched = _last(blocks, read.times, [(fetch, fetch.relation(f"tb[{fetch.address(1).text}]"))], delay=2)
+        if not fetched:
+            return None
+        place, _ = self._place(fetch, 0, port)
+        both = fetched[0].apply_range(fetch.relation(f"[{place.text}]")).range_product(
+            read.relation(f"[{modulo(word, width).text}]"))
+        return both.apply_range(isl.Map(f"{{ [[p] -> [l]] -> word[{width}*p + l] }}"))
+
     def _reads(self, accesses: isl.Map) -> isl.Map:
         """Accesses of the read events that are looked at."""
         return accesses if self._only is None else accesses.intersect_domain(self._only)

@@ -20,8 +20,18 @@ from compiler.bind.cgra.validate.fabric import Fabric, Origin
 from compiler.bind.cgra.validate.filled import filled_tables, stored_words
 from compiler.bind.cgra.validate.memory import MemoryProof
 from compiler.bind.cgra.validate.memory_enumerated import MemoryNumbers
+from compiler.bind.cgra.validate.merge_ways import MergeWays
 from compiler.ir.program import Array, Program, Statement
-from compiler.sched.verify import Difference, Origins, Source, ValidationError, difference, final_origins, read_origins
+from compiler.sched.verify import (
+    Difference,
+    Origins,
+    Source,
+    ValidationError,
+    bounded_effort,
+    difference,
+    final_origins,
+    read_origins,
+)
 from compiler.sched.verify.relations import coordinates, corner_points
 from compiler.sched.verify.samples import SampleWords
 from hw.fabric.config import ArrayConfig
@@ -111,6 +121,7 @@ class Proof:
         self._memories: dict[tuple[int, int], MemoryProof | AddressedProof] = {}
         self._enumeration = Enumeration(self.fabric, self.claims, self._banks, self._memories,
                                         lambda name: self._cycles(self.program.statement(name)))
+        self._ways = MergeWays(self.fabric, self._memories)
 
     def run(self) -> ValidationReport:
         """Prove everything, from the outputs backwards. Raises `ValidationError` with a witness."""
@@ -279,24 +290,58 @@ class Proof:
     def _prove_all(self, origin: Origin, source: Source, demand: Demand) -> None:
         """One instance after the other while they are few; else by relations, which are quick through delay lines but
         see no word that an output holds."""
-        affordable = self._enumeration.affordable(demand.origins.domain())
-        if source.computed and self._enumeration.is_result(origin, source):
+        enumeration, domain = self._enumeration, demand.origins.domain()
+        if source.computed and enumeration.is_result(origin, source):
             self._prove(origin, source, demand)
-        elif self._enumeration.cheap(demand.origins.domain()) or self._enumeration.is_merge(origin):
+        elif enumeration.cheap(domain) or (enumeration.is_merge(origin) and enumeration.quick(domain)):
             self._prove_each(origin, source, demand)
-        elif self._enumeration.even(origin, source):
-            try:
-                self._prove(origin, source, demand)
-            except ValidationError:
-                if not affordable:
-                    raise
-                self._prove_each(origin, source, demand)
-        elif affordable:
+        elif enumeration.is_merge(origin):
+            self._prove_or_each(origin, source, demand, lambda: self._prove_merge(origin, source, demand))
+        elif enumeration.even(origin, source):
+            self._prove_or_each(origin, source, demand, lambda: self._prove(origin, source, demand))
+        elif enumeration.quick(domain):
             self._prove_each(origin, source, demand)
         else:
             # A wrong mapping mostly shows at once; the proof for all instances can be long then.
-            self._prove(origin, source, demand.samples())
-            self._prove(origin, source, demand)
+            self._prove_or_each(origin, source, demand.samples(), lambda: self._prove(origin, source, demand.samples()))
+            self._prove_or_each(origin, source, demand, lambda: self._prove(origin, source, demand))
+
+    def _prove_or_each(self, origin: Origin, source: Source, demand: Demand, prove: Callable[[], None]) -> None:
+        """By relations, or where these do not prove it one instance after the other, if they are not too many."""
+        try:
+            with bounded_effort():
+                prove()
+        except ValidationError:
+            if not self._enumeration.affordable(demand.origins.domain()):
+                raise
+            self._prove_each(origin, source, demand)
+
+    def _prove_merge(self, origin: Origin, source: Source, demand: Demand) -> None:
+        """The words come by the way that the bit of each cycle selects."""
+        cycles = demand.cycles.intersect_domain(demand.origins.domain())
+        ways = self._ways.of(origin, cycles.range())
+        if ways is None:
+            raise ValidationError(f"{demand.describe(self._first(cycles))} from {self.claims.name(origin)}, of which it "
+                                  "is not known which of its inputs it passes on")
+        left = cycles.domain()
+        for way in ways:
+            here = cycles.intersect_range(way.cycles).domain()
+            if here.is_empty():
+                continue
+            left = left.subtract(here)
+            part = Demand(cycles.intersect_domain(here).apply_range(isl.Map(f"{{ [c] -> [c - {way.lag}] }}")),
+                          demand.origins.intersect_domain(here), demand.describe, demand.few)
+            if way.origin is not None:
+                self._prove_all(way.origin, source, part)
+            elif way.constant is None or not (source.computed
+                                              and self._enumeration.is_constant(source.name, way.constant)):
+                raise self._strange(origin, demand, here)
+        if not left.is_empty():
+            raise self._strange(origin, demand, left)
+
+    def _strange(self, origin: Origin, demand: Demand, points: isl.Set) -> ValidationError:
+        point = coordinates(points)
+        return ValidationError(f"{demand.describe(point)}, but {self.claims.name(origin)} delivers another word")
 
     def _prove_each(self, origin: Origin, source: Source, demand: Demand) -> None:
         wrong = self._enumeration.first_wrong(origin, source, demand.cycles, demand.origins)
@@ -325,6 +370,8 @@ class Proof:
             self._prove(passed.origin, source, replace(demand, cycles=earlier))
         elif isinstance(origin, StreamSource):
             self._prove_stream(origin, source, demand, cycles)
+        elif self._enumeration.is_merge(origin):
+            self._prove_merge(origin, source, demand)
         else:
             self._prove_memory(origin, source, demand, cycles)
 
