@@ -14,7 +14,7 @@ from hw.errors import SluiceError
 from hw.fabric.control_registers import BANK_REGISTERS, NO_BANK
 from hw.fabric.status import Phase, RunError, Waiting
 
-__all__ = ["MOST_CYCLES", "RunFailure", "RunPlan", "RunPlanError", "check_status", "describe_wait"]
+__all__ = ["MOST_CYCLES", "MOST_PERIOD", "RunFailure", "RunPlan", "RunPlanError", "check_status", "describe_wait"]
 
 
 class RunPlanError(SluiceError):
@@ -29,6 +29,9 @@ _LIMITS = {"config_address": 32, "config_words": 32, "period": 24, "tiles": 16, 
 
 MOST_CYCLES = (1 << _LIMITS["run_cycles"]) - 1
 """Most cycles of a run."""
+
+MOST_PERIOD = (1 << _LIMITS["period"]) - 1
+"""Most cycles from tile to tile."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,16 @@ import pytest
 from local_feedback_programs import running_sums
 from verify_mappings import Mapping, mapping_of
 
-from compiler.bind.cgra.validate import ValidationError
+from compiler.bind.cgra.validate import ValidationError, enumeration
 from hw.pe.config import PeConfig
+
+
+@pytest.fixture(autouse=True, params=["one by one", "by relations"])
+def proof(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both proofs, of few instances and of many."""
+    if request.param == "by relations":
+        for limit in ("_CHEAP", "_QUICK", "_MOST"):
+            monkeypatch.setattr(enumeration, limit, 0)
 
 
 def element(mapping: Mapping) -> tuple[tuple[int, int], PeConfig]:
@@ -33,7 +41,7 @@ def test_a_wrong_bypass_is_no_mapping() -> None:
         "another operation": replace(core, op="sub"),
     }
     for damage in wrong.values():
-        with pytest.raises(ValidationError, match=r"statement 'S1'"):
+        with pytest.raises(ValidationError, match=r"statement 'S[01]'"):
             good.with_tile(place, core=damage).validate()
 
 

@@ -107,4 +107,5 @@ def _port_cycles(buffer: PlacedBuffer, cyclic: int | None) -> list[np.ndarray]:
     tiles = traffic.compared_tiles(np.array([write.first, write.last]) + buffer.write_shift, *times)
     started = replace(write, first=write.first + buffer.write_shift)
     periods = np.arange(tiles)[:, None] * traffic.period
-    return [started.cycles(write.count * tiles, tiles, cyclic), *(np.unique((periods + cycles) % cyclic) for cycles in times)]
+    reads = [np.unique((periods + cycles) % cyclic) for cycles in times]
+    return [started.cycles(write.count * tiles, tiles, cyclic), *reads]

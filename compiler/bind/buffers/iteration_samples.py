@@ -91,7 +91,7 @@ class IterationSamples:
 
     def fit(self, columns: Callable[[np.ndarray], list[np.ndarray]], max_dims: int) -> FittedNest | None:
         """The nest of all iterations. `columns` gives those of the points that a mask over the kept ones selects."""
-        inside = {level: _AROUND for level in self.sampled}
+        inside = dict.fromkeys(self.sampled, _AROUND)
         found = fit_nest(columns(self._first(inside)), max_dims)
         if found is None:
             return None

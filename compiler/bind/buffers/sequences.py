@@ -24,8 +24,8 @@ from compiler.ir.points import contains, evaluate_map
 from compiler.sched.static.schedule import Schedule, StatementSchedule
 from hw.errors import SluiceError
 
-__all__ = ["GATHERED", "MOST_READS", "BufferTraffic", "Lattice", "ReadTraffic", "TooManyReads", "TrafficGroup", "WriteTraffic",
-           "array_traffic", "delay_traffic", "exact_traffic"]
+__all__ = ["GATHERED", "MOST_READS", "BufferTraffic", "Lattice", "ReadTraffic", "TooManyReads", "TrafficGroup",
+           "WriteTraffic", "array_traffic", "delay_traffic", "exact_traffic"]
 
 MOST_READS = 1 << 22
 """Reads by one statement in a tile that are listed."""

@@ -61,8 +61,9 @@ class FetchPlan:
     """Which blocks a reader fetches, in order, and where its words then are in the transpose buffer.
 
     `block`, `first_use`, `last_use`, `needed` and `read`, the number of the read that it is made for, are per fetch;
-    `word` is the transpose-buffer address of every read, counted without wrapping (fetch number * fetch width + place in the block). Where a row starts inside a
-    block, `first_use` is when a row that started with the block would have used it, so that it stays regular.
+    `word` is the transpose-buffer address of every read, counted without wrapping (fetch number * fetch width + place
+    in the block). Where a row starts inside a block, `first_use` is when a row that started with the block would have
+    used it, so that it stays regular.
     """
 
     block: np.ndarray
@@ -343,9 +344,10 @@ def _over_tiles(values: np.ndarray, period: int, tiles: int) -> np.ndarray:
 
 
 def _stores(buffer: PlacedBuffer, tiles: int, spec: MemTileSpec, cyclic: int | None) -> _Store:
-    complete = BlockTimes.of(buffer.traffic, buffer.traffic.packing)
+    packing = buffer.traffic.packing
+    complete = BlockTimes.of(buffer.traffic, packing)
     complete = replace(complete, first=complete.first + buffer.write_shift)
-    count = len(buffer.reads[0].time) // buffer.traffic.packing if buffer.traffic.homogeneous else complete.count * tiles
+    count = len(buffer.reads[0].time) // packing if buffer.traffic.homogeneous else complete.count * tiles
     room = complete.least_gap(spec.agg_words // spec.fetch_width, tiles)
     return _Store(complete, count, complete.cycles(count, tiles, cyclic), -NEVER if room is None else room)
 

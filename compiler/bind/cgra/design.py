@@ -44,7 +44,7 @@ from hw.drivers.interface import HostInterface, c_identifier
 from hw.fabric.bank_config import BankConfig
 from hw.fabric.config import ArrayConfig
 from hw.fabric.control_registers import control_registers
-from hw.fabric.driver import RunPlan, check_status
+from hw.fabric.driver import MOST_PERIOD, RunPlan, check_status
 from hw.fabric.image import configuration_image
 from hw.fabric.spec import FabricSpec
 from hw.fabric.system import SYSTEM_MODULE, emit_system
@@ -218,8 +218,10 @@ class CgraDesign(Design):
     @cached_property
     def plan(self) -> RunPlan:
         """What a host writes to run this design."""
-        return RunPlan(0, len(self.image) // 4, self.schedule.period, self.schedule.staged.tiles,
-                       self.run_cycles, self.descriptors)
+        tiles, period = self.schedule.staged.tiles, self.schedule.period
+        if tiles == 1:
+            period = min(period, MOST_PERIOD)  # after which nothing begins
+        return RunPlan(0, len(self.image) // 4, period, tiles, self.run_cycles, self.descriptors)
 
     def validate(self) -> ValidationReport:
         """Translation validation of the finished configuration. Raises `ValidationError` with a witness."""

@@ -1,4 +1,4 @@
-"""In which cycles a port takes the bit 0 or 1 that a table in a memory gives, as sets of cycles, however many these are.
+"""In which cycles a port takes the bit 0 or 1 that a table in a memory gives, as sets, however many cycles these are.
 
 A memory that nothing writes shows the words of its contents, and holds each until its next read event; an element
 compares them with a constant, and a truth table may join several such bits.

@@ -321,8 +321,8 @@ class Proof:
         cycles = demand.cycles.intersect_domain(demand.origins.domain())
         ways = self._ways.of(origin, cycles.range())
         if ways is None:
-            raise ValidationError(f"{demand.describe(self._first(cycles))} from {self.claims.name(origin)}, of which it "
-                                  "is not known which of its inputs it passes on")
+            raise ValidationError(f"{demand.describe(self._first(cycles))} from {self.claims.name(origin)}, of which "
+                                  "it is not known which of its inputs it passes on")
         left = cycles.domain()
         for way in ways:
             here = cycles.intersect_range(way.cycles).domain()
