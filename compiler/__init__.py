@@ -16,7 +16,7 @@ __all__ = ["compile", "evaluate"]
 def compile(program: Program | ArrayProgram, target: str = "cgra", **options: Any) -> Design:
     """Compile `program` for `target`; `options` are the fields of the target's ``Options``.
 
-    Programs of parallel arrays are for the target "vector"; loop-nest programs for all targets.
+    Programs of loop nests and of parallel arrays are for all targets.
 
     Raises `hw.errors.SluiceError` subclasses whose one-line messages name the statement, line and reason.
     """
@@ -30,9 +30,10 @@ def evaluate(outputs: Array | Mapping[str, Array], inputs: Mapping[str, Any] | N
     """Values of parallel arrays: an array for one expression, a dictionary for several.
 
     target: "machine" compiles for the soft vector processor and executes the program on its instruction-level reference
-    machine; "vector" runs the compiled C program on the processor in RTL simulation; "numpy" is the reference.
-    `options` are fields of `compiler.bind.vector.target.Options`. Raises `hw.errors.SluiceError` subclasses.
+    machine; "vector" runs the compiled C program on the processor in RTL simulation, and the other targets' names the
+    hardware that they make of it; "numpy" is the reference. `options` are fields of the target's ``Options``. Raises
+    `hw.errors.SluiceError` subclasses.
     """
-    from compiler.bind.vector.evaluate import evaluate_arrays
+    from compiler.bind.evaluate import evaluate_arrays
 
     return evaluate_arrays(outputs, inputs or {}, target, options)

@@ -12,6 +12,8 @@ from typeguard import TypeCheckError, check_type
 from compiler.bind.automatic_copies import choose_copies
 from compiler.bind.design import Design
 from compiler.bind.schedule_forms import first_form
+from compiler.frontend.parallel_array.lowering import loop_nests
+from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.expr import Load, Read, Store, postorder
 from compiler.ir.memory_bounds import without_assertions
 from compiler.ir.program import Program, Statement
@@ -63,7 +65,10 @@ def compile_program(program: Any, target_name: str, **options: Any) -> Design:
     if isinstance(options.get("hardware"), str):
         target_name, options = _described(target_name, options)
     module = target(target_name)
-    if not isinstance(program, getattr(module, "PROGRAMS", (Program,))):
+    taken = getattr(module, "PROGRAMS", (Program,))
+    if isinstance(program, ArrayProgram) and ArrayProgram not in taken:
+        program = loop_nests(program)
+    if not isinstance(program, taken):
         raise TargetError(f"target {target_name} does not take programs of type {type(program).__name__}")
     if isinstance(program, ScheduledProgram):
         return _compile_scheduled(program, target_name, module, options)

@@ -1,7 +1,8 @@
 """Loading application files: Python modules that define ``build(**parameters) -> Program``, and C files with a scop.
 
-``FILE.py:NAME`` is a file with another function. In place of a program it may return a pipeline of the package
-`halide`; a file may also define a Generator of that package, or be a pipeline that it has serialised, or an ONNX model.
+``FILE.py:NAME`` is a file with another function. In place of a program it may return one of parallel arrays, or a
+pipeline of the package `halide`; a file may also define a Generator of that package, or be a pipeline that it has
+serialised, or an ONNX model.
 A Python application is executed, with all rights of whoever compiles it; others are only parsed.
 """
 
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 from compiler.frontend.c_scop import load_c
 from compiler.frontend.halide import files as halide_files
 from compiler.frontend.onnx import load_network
+from compiler.frontend.parallel_array.lowering import loop_nests
+from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from compiler.ir.types import ProgramError
 from hw.errors import SluiceError
@@ -74,7 +77,8 @@ def load(path_or_name: str | Path, /, **parameters: Any) -> Program:
         return halide_files.load_serialised(path, parameters)
     if path.suffix == MODEL:
         return load_network(path, **parameters).program
-    return built(path, parameters, Program, function)
+    program = built(path, parameters, (Program, ArrayProgram), function)
+    return loop_nests(program) if isinstance(program, ArrayProgram) else program
 
 
 def is_file_name(text: str) -> bool:

@@ -61,6 +61,25 @@ def test_functions_of_math_and_double_compute_what_gcc_computes(type_: str) -> N
         compare(library, function, generator)
 
 
+@pytest.mark.parametrize("type_, suffix", [("float", "f"), ("double", ""), ("_Float16", "")])
+def test_minima_and_maxima_of_every_pair_of_special_numbers_are_those_of_gcc(type_: str, suffix: str) -> None:
+    text = f"""#include <math.h>
+    void f(const {type_} x[10], {type_} least[10][10], {type_} most[10][10]) {{
+      for (int i = 0; i < 10; i++)
+        for (int j = 0; j < 10; j++) {{
+          least[i][j] = fmin{suffix}(x[i], x[j]);
+          most[i][j] = fmax{suffix}(x[i], x[j]);
+        }}
+    }}
+    """
+    with np.errstate(over="ignore"):
+        x = SPECIAL.astype({"float": np.float32, "double": np.float64, "_Float16": np.float16}[type_])
+    after = gcc("f", text, {"x": x, "least": np.zeros((10, 10), x.dtype), "most": np.zeros((10, 10), x.dtype)})
+    found = interpret(parse_scop(text), {"x": x})
+    for name, result in found.items():
+        same_numbers(result.astype(x.dtype), after[name])
+
+
 def compare(library: CDLL, function: FloatFunction, generator: np.random.Generator) -> None:
     program = parse_scop(function.text)
     for kind in range(3):

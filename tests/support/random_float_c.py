@@ -75,7 +75,8 @@ def _value(random: Random, depth: int) -> str:
     left, right = _value(random, depth - 1), _value(random, random.randrange(depth))
     kind = random.randrange(10)
     if kind < 7:
-        return f"({left} {random.choice('+-*+-*/')} {random.choice(('', '1.0f * '))}{right} + 0.0f)"
+        operator, factor = random.choice("+-*+-*/"), random.choice(("", "1.0f * "))
+        return f"({left} {operator} {'1.0f * ' if operator == '/' else factor}{right} + 0.0f)"  # no integer by 0
     if kind == 7:
         return f"({_condition(random)} ? {left} : {right} + 0.0f)"
     return f"(-(0.5f + {left}))" if kind == 8 else f"(float)({left})"

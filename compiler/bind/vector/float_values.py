@@ -17,6 +17,7 @@ from compiler.bind.vector.graph import Node, Op, Value, nodes_of
 from compiler.frontend.parallel_array.element_types import BFLOAT16, FLOAT32, FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Reduce
 from compiler.frontend.parallel_array.location import Location
+from compiler.frontend.parallel_array.reference import OF_FLOATS
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["as_words", "check_lanes", "float_reduction", "float_value", "stored"]
@@ -71,6 +72,10 @@ def float_value(expression: Apply, operands: Sequence[Value], kinds: Sequence[np
         values = [place.converted(value, source, kind) if kind in FLOATS else value
                   for value, source in zip(operands[1:], kinds[1:], strict=True)]
         return place.make("where", kind, operands[0], *values)
+    if name in OF_FLOATS:
+        raise VectorTargetError(f"{expression.location}: unsupported operation: the vector processor has no {name} of "
+                                "floating-point numbers; multiply by a reciprocal, look results up in a table, or take "
+                                "the target dataflow or fpga")
     compute = next(k for k in FLOATS if k in (expression.compute, *kinds))
     if name in ("negative", "absolute"):
         sign = sign_of(compute == BFLOAT16)

@@ -12,6 +12,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_values import as_words, float_reduction, float_value, stored
 from compiler.bind.vector.graph import Leaf, Node, Part, Scatter, Value
 from compiler.bind.vector.ir import MemoryArray
+from compiler.bind.vector.legalize import by_doubling, check_division
 from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
 from compiler.frontend.parallel_array.element_types import FLOATS, bounds
@@ -22,6 +23,7 @@ from compiler.frontend.parallel_array.expression import (
     Input,
     Literal,
     Reduce,
+    Scan,
     Stretch,
     Take,
     View,
@@ -112,6 +114,7 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
             kinds = [e.dtype for e in expression.operands]
             if any(kind in FLOATS for kind in (*kinds, expression.dtype)):
                 return float_value(expression, operands, kinds, builder)
+            check_division(expression)
             return builder.operation(expression.operation, operands, expression.dtype, expression.location, rank)
         case View():
             return _view(expression, sources[0], builder)
@@ -124,6 +127,8 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
             return _taken(expression, sources[0], _spread(sources[1], expression.index, rank), builder)
         case ScatterExpression():
             return _scattered(expression, sources, builder)
+        case Scan():
+            return _scanned(expression, sources[0], builder)
         case Reduce():
             source = sources[0]
             extents = expression.source.shape[rank:]
@@ -133,6 +138,17 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
                 source = builder.copy(source, expression.source.dtype, expression.location, rank + len(extents))
             return builder.reduction(expression.operation, source, extents, expression.dtype, expression.location)
     raise TypeError(f"no node for {type(expression).__name__}")
+
+
+def _scanned(scan: Scan, source: Value, builder: GraphBuilder) -> Value:
+    """All sums up to each element, by adding those of twice as many elements at a time."""
+    given = Input(scan.shape, scan.dtype, scan.location, "", *bounds(scan.dtype))
+    found = by_doubling(scan, given)
+    known: dict[int, Value] = {id(given): source}
+    for expression in postorder([found]):
+        if id(expression) not in known:
+            known[id(expression)] = _translated(expression, [known[id(s)] for s in expression.sources], builder)
+    return known[id(found)]
 
 
 def _spread(value: Value, expression: Expression, rank: int) -> Value:

@@ -26,10 +26,13 @@ LIBRARY: dict[str, tuple[Number, ...]] = {
 
 def call_library(name: str, arguments: Sequence[Expr]) -> Expr:
     """The value of ``name(arguments)``, which have the types of `LIBRARY`; the absolute value of the lowest number is
-    itself. Of two numbers of which one is not a number, `fmin` and `fmax` take the other."""
+    itself. Of two numbers of which one is not a number, `fmin` and `fmax` take the other; of zeros with different signs
+    the first, as the GNU C library does."""
     first = arguments[0]
     if name in ("abs", "labs", "llabs"):
         zero = Const(0, first.type)
         return building.select(building.apply("lt", first, zero), building.apply("sub", zero, first), first)
     op, _ = _FLOATING[name if name in _FLOATING else name.removesuffix("f")]
+    if op in ("min", "max"):
+        return building.apply(op, *reversed(arguments))
     return building.apply(op, *arguments)

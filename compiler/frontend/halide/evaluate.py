@@ -13,9 +13,9 @@ from typing import Protocol
 
 import islpy as isl
 
+from compiler.frontend.affine_functions import COMPARISONS, Space, chosen, constant_of, quotient, remainder
 from compiler.frontend.c_scop import building
 from compiler.frontend.halide import arithmetic
-from compiler.frontend.halide.affine import COMPARISONS, Space, chosen, constant_of, quotient, remainder
 from compiler.frontend.halide.debugging import without_print
 from compiler.frontend.halide.drafts import Element, Key
 from compiler.frontend.halide.errors import PipelineError

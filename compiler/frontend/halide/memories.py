@@ -13,9 +13,9 @@ from math import prod
 
 import islpy as isl
 
+from compiler.frontend.affine_functions import Space, hull
 from compiler.frontend.c_scop import building
 from compiler.frontend.halide import arithmetic
-from compiler.frontend.halide.affine import Space, hull
 from compiler.frontend.halide.drafts import Draft, Element, Key, Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.evaluate import Evaluator, Value

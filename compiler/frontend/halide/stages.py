@@ -13,9 +13,9 @@ from typing import Protocol
 
 import islpy as isl
 
+from compiler.frontend.affine_functions import Space, constant_of
 from compiler.frontend.c_scop import building
 from compiler.frontend.halide import arithmetic, memories
-from compiler.frontend.halide.affine import Space, constant_of
 from compiler.frontend.halide.drafts import Draft, Element, Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.evaluate import Evaluator, Surroundings, Value

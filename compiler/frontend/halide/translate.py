@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
-from compiler.frontend.halide.affine import Space, hull
+from compiler.frontend.affine_functions import Space, hull
 from compiler.frontend.halide.arrays import Layout, assemble
 from compiler.frontend.halide.drafts import Draft, Element, Region
 from compiler.frontend.halide.errors import PipelineError

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Union
 
 import numpy as np
@@ -30,7 +31,7 @@ from compiler.frontend.parallel_array.expression import (
     Reduce,
 )
 from compiler.frontend.parallel_array.location import ArrayError, Location, here
-from compiler.frontend.parallel_array.reference import FLOAT_OPERATIONS
+from compiler.frontend.parallel_array.reference import FLOAT_OPERATIONS, OF_FLOATS
 from compiler.frontend.parallel_array.views import (
     MOST_DIMENSIONS,
     broadcast,
@@ -106,18 +107,27 @@ class Array:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise unsupported(name, here())
+        from compiler.frontend.parallel_array.named import method_of
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise here().error("unsupported operation: arrays do not change; where() and concatenate() make new ones")
+        found = method_of(name)
+        if found is None:
+            raise unsupported(name, here())
+        return partial(found, self)
+
+    def __setitem__(self, index: Any, value: ArrayLike) -> None:
+        """From now on this array has other elements in a section with steps of 1 or -1. Expressions that were made of
+        it before, sections too, keep the old ones."""
+        from compiler.frontend.parallel_array.rearranging import with_section
+
+        self.expression = with_section(self, index, as_array(value)).expression
 
     # Numpy's own functions.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from compiler.frontend.parallel_array.named import call_numpy
+        from compiler.frontend.parallel_array.named import call_method, call_numpy
 
         if method != "__call__":
-            raise unsupported(f"{ufunc.__name__}.{method}", here())
+            return call_method(ufunc.__name__, method, inputs, options)
         return call_numpy(ufunc, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -155,11 +165,10 @@ class Array:
         return self // other, self % other
 
     def __truediv__(self, other: ArrayLike) -> Array:
-        raise here().error("unsupported operation: the vector processor has no division of fractions (// divides "
-                           "integers by a constant); multiply by a reciprocal, or take the target dataflow or fpga")
+        return apply("divide", self, other)
 
     def __rtruediv__(self, other: ArrayLike) -> Array:
-        return self.__truediv__(other)
+        return apply("divide", other, self)
 
     def __rfloordiv__(self, other: ArrayLike) -> Array:
         return apply("floor_divide", other, self)
@@ -217,12 +226,12 @@ class Array:
         return self if self.dtype.kind not in "if" else apply("absolute", self)
 
     def __matmul__(self, other: ArrayLike) -> Array:
-        from compiler.frontend.parallel_array.functions import matmul
+        from compiler.frontend.parallel_array.products import matmul
 
         return matmul(self, other)
 
     def __rmatmul__(self, other: ArrayLike) -> Array:
-        from compiler.frontend.parallel_array.functions import matmul
+        from compiler.frontend.parallel_array.products import matmul
 
         return matmul(other, self)
 
@@ -314,8 +323,8 @@ class Array:
         return result if max is None else apply("minimum", result, max)
 
     def reshape(self, *shape: Any) -> Array:
-        """The same elements in another shape; dimensions can be split (see `named.reshape`)."""
-        from compiler.frontend.parallel_array.named import reshape
+        """The same elements in another shape (`reshaping.reshape`)."""
+        from compiler.frontend.parallel_array.reshaping import reshape
 
         return reshape(self, *shape)
 
@@ -327,7 +336,7 @@ class Array:
 
     def dot(self, other: ArrayLike) -> Array:
         """Inner product with `other` (1-D), or matrix product."""
-        from compiler.frontend.parallel_array.functions import dot
+        from compiler.frontend.parallel_array.products import dot
 
         return dot(self, other)
 
@@ -389,7 +398,16 @@ def as_array(value: ArrayLike, location: Location | None = None) -> Array:
         return Array(Literal((), kind, place, np.array(value, kind), not isinstance(value, bool)))
     if not isinstance(value, np.ndarray | np.generic):
         raise place.error(f"unsupported operand of type {type(value).__name__}: arrays and numbers are possible")
-    return array_constant(np.asarray(value))
+    data = np.asarray(value)
+    return array_constant(_in_words(data) if data.dtype in (np.int64, np.uint64) else data)
+
+
+def _in_words(data: np.ndarray) -> np.ndarray:
+    """Numbers of 64 bits in 32, where they fit: what numpy makes of Python's integers, and `arange`."""
+    for kind in (np.int32, np.uint32):
+        if ((typed := data.astype(kind)) == data).all():
+            return typed
+    return data
 
 
 def array_constant(data: np.ndarray) -> Array:
@@ -406,6 +424,9 @@ def apply(operation: str, *operands: ArrayLike, select: bool = False) -> Array:
     kind = _compute_type(operation, valued, location)
     if kind in FLOATS and operation not in (*FLOAT_OPERATIONS, "where"):
         raise location.error(f"unsupported operation: there is no {operation} of {kind}")
+    if kind not in FLOATS and operation in OF_FLOATS:
+        raise location.error(f"unsupported operation: {operation} of {kind}, whose results are fractions: // rounds "
+                             "quotients down, astype('float32') makes other numbers of it")
     if operation in _COMPARISONS:
         operation, valued = _in_range(operation, valued, kind)
     valued = [_typed(e, kind, location) for e in valued]
@@ -461,10 +482,8 @@ def _in_range(operation: str, operands: list[Expression], kind: np.dtype) -> tup
 def _check(operation: str, operands: tuple[Expression, ...], location: Location) -> None:
     if operation in ("floor_divide", "remainder"):
         divisor = operands[1]
-        if not isinstance(divisor, Literal) or divisor.shape:
-            raise location.error("unsupported operation: only a constant number can divide")
-        if int(divisor.value) < 1:
-            raise location.error(f"unsupported operation: the divisor {int(divisor.value)} is not positive")
+        if isinstance(divisor, Literal) and not divisor.value.all():
+            raise location.error("unsupported operation: a division by 0")
 
 
 def reduce(operation: str, source: Array, axis: int | Sequence[int] | None, keepdims: bool) -> Array:

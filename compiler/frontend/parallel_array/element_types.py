@@ -3,6 +3,7 @@
 Types combine as in numpy (NEP 50: a Python integer takes the type of the array), with these differences, because the
 machine has no 64-bit integers:
 - types whose common numpy type is int64 (uint32 with a signed type) do not combine: say which with `astype`;
+- arrays of int64 and uint64 that are part of the program count as int32 or uint32 if their numbers fit;
 - a sum of a narrow type is int32 (signed) or uint32 (unsigned, bool), where numpy's would be int64 or uint64;
 - sums of float32 and bfloat16 have that type, added from the first element to the last with one rounding each;
 - bool, the type of comparisons, counts as uint8 0 or 1 in arithmetic.

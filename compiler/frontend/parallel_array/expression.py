@@ -15,7 +15,7 @@ import numpy as np
 from compiler.frontend.parallel_array.location import Location
 
 __all__ = ["CLAMP", "WRAP", "Apply", "Assembly", "Boundary", "Expression", "Input", "Literal", "Matrix", "Place",
-           "Reduce", "Scatter", "Stretch", "Take", "View", "default", "postorder"]
+           "Reduce", "Scan", "Scatter", "Stretch", "Take", "View", "default", "postorder"]
 
 Matrix = tuple[tuple[int, ...], ...]
 """A row per dimension of the source, a column per dimension of the result."""
@@ -176,6 +176,19 @@ class Reduce(Expression):
     operation: str
     source: Expression
     count: int
+
+    @property
+    def sources(self) -> tuple[Expression, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan(Expression):
+    """Along the last dimension, `operation` ("add", "minimum", "maximum") of the source's elements up to each one, from
+    the first on."""
+
+    operation: str
+    source: Expression
 
     @property
     def sources(self) -> tuple[Expression, ...]:

@@ -12,9 +12,9 @@ from compiler.frontend.parallel_array.expression import WRAP, Assembly, Boundary
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
-__all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "dot", "interleave", "matmul", "maximum",
-           "minimum", "multiply_high", "rotate", "scattered", "select", "shift", "sliding_window_view", "stretch",
-           "take", "transpose", "where"]
+__all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "interleave", "maximum", "minimum",
+           "multiply_high", "rotate", "scattered", "select", "shift", "sliding_window_view", "stretch", "take",
+           "transpose", "where"]
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Array:
@@ -181,28 +181,3 @@ def sliding_window_view(a: Array, window_shape: int | Sequence[int], axis: int |
     if len(axes) != len(shape):
         raise location.error(f"a window of {len(shape)} dimensions cannot slide along {len(axes)} axes")
     return Array(windows(a.expression, shape, axes, location))
-
-
-def dot(a: ArrayLike, b: ArrayLike) -> Array:
-    """Inner product of 1-D arrays (wrapping in their common type, as numpy's), matrix product of others."""
-    x, y = as_array(a), as_array(b)
-    if x.ndim == 1 and y.ndim == 1:
-        if x.shape != y.shape:
-            raise here().error(f"shapes {x.shape} and {y.shape} do not fit: an inner product needs equal lengths")
-        product = x * y
-        return product.sum(dtype=product.dtype)
-    return matmul(x, y)
-
-
-def matmul(a: ArrayLike, b: ArrayLike) -> Array:
-    """Product of matrices (or of one and a vector), wrapping in their common type."""
-    x, y = as_array(a), as_array(b)
-    if not 1 <= x.ndim <= 2 or not 1 <= y.ndim <= 2:
-        raise here().error(f"a matrix product of shapes {x.shape} and {y.shape} is unsupported: 1-D and 2-D only")
-    if x.ndim == 1 and y.ndim == 1:
-        return dot(x, y)
-    if x.shape[-1] != y.shape[0]:
-        raise here().error(f"shapes {x.shape} and {y.shape} do not fit: {x.shape[-1]} columns, {y.shape[0]} rows")
-    rows = x[:, None, :] if x.ndim == 2 and y.ndim == 2 else x
-    product = rows * (y.T if y.ndim == 2 else y)
-    return product.sum(axis=-1, dtype=product.dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,12 @@ import numpy as np
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, array_constant, as_array, unsupported
 from compiler.frontend.parallel_array.element_types import BOOL, element_type
 from compiler.frontend.parallel_array.location import here
-from compiler.frontend.parallel_array.views import viewed
 
-__all__ = ["add", "all", "any", "bitwise_and", "bitwise_or", "bitwise_xor", "call_numpy", "equal", "expand_dims",
-           "floor_divide", "full_like", "greater", "greater_equal", "invert", "left_shift", "less", "less_equal",
-           "logical_and", "logical_not", "logical_or", "logical_xor", "max", "min", "multiply", "negative",
-           "not_equal", "ones_like", "power", "ravel", "remainder", "reshape", "right_shift", "sign", "squeeze",
-           "subtract", "sum", "zeros_like"]
+__all__ = ["add", "all", "any", "bitwise_and", "bitwise_or", "bitwise_xor", "call_method", "call_numpy", "cos",
+           "divide", "equal", "exp", "expand_dims", "floor_divide", "full_like", "greater", "greater_equal", "invert",
+           "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "max", "min",
+           "multiply", "negative", "not_equal", "ones_like", "power", "remainder", "right_shift", "sign", "sin", "sqrt",
+           "squeeze", "subtract", "sum", "zeros_like"]
 
 
 def _operator(name: str, symbol: str) -> Callable[[ArrayLike, ArrayLike], Array]:
@@ -37,6 +35,22 @@ left_shift, right_shift = _operator("left_shift", "<<"), _operator("right_shift"
 equal, not_equal = _operator("equal", "=="), _operator("not_equal", "!=")
 less, less_equal = _operator("less", "<"), _operator("less_equal", "<=")
 greater, greater_equal = _operator("greater", ">"), _operator("greater_equal", ">=")
+
+
+divide = _operator("divide", "/")
+divide.__doc__ = "``a / b`` of floating-point numbers; not on the lanes of the vector processor."
+
+
+def _function(name: str) -> Callable[[ArrayLike], Array]:
+    def function(a: ArrayLike) -> Array:
+        return apply(name, a)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {name} of floating-point numbers; not on the lanes of the vector processor."
+    return function
+
+
+sqrt, exp, log, sin, cos = (_function(name) for name in ("sqrt", "exp", "log", "sin", "cos"))
 
 
 def negative(a: ArrayLike) -> Array:
@@ -138,45 +152,35 @@ def squeeze(a: Array) -> Array:
     return a[tuple(0 if n == 1 else slice(None) for n in a.shape)]
 
 
-def ravel(a: Array) -> Array:
-    """All elements in one dimension; see `reshape`."""
-    return reshape(a, -1)
-
-
-def reshape(a: Array, *shape: Any) -> Array:
-    """The same elements in another shape, row by row. Dimensions can be split, and joined with those of one element;
-    one size can be -1."""
-    location = here()
-    sizes = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape)
-    if sizes.count(-1) == 1 and a.size % -prod(sizes) == 0:
-        sizes[sizes.index(-1)] = a.size // -prod(sizes)
-    if not sizes or prod(sizes) != a.size or sorted(sizes)[0] < 1:
-        raise location.error(f"shape {a.shape} of {a.size} elements cannot become {tuple(sizes)}")
-    rows = [_split(sizes, prod(a.shape[axis + 1:]), n) for axis, n in enumerate(a.shape)]
-    if None in rows:
-        raise location.error(f"unsupported operation: shape {a.shape} cannot become {tuple(sizes)}, which joins "
-                             "dimensions; splitting them is possible")
-    matrix = tuple(tuple(row) for row in rows if row is not None)
-    return Array(viewed(a.expression, tuple(sizes), matrix, (0,) * a.ndim, None, location))
-
-
-def _split(sizes: Sequence[int], inner: int, extent: int) -> list[int] | None:
-    """What the indices of dimensions `sizes` count for in a dimension of `extent` elements that has `inner` behind
-    each of them; None if one of these dimensions reaches beyond it."""
-    row, step = [0] * len(sizes), 1
-    for axis in reversed(range(len(sizes))):
-        size = sizes[axis]
-        if size > 1 and inner <= step < inner * extent:
-            row[axis] = step // inner
-            if step % inner or step * size > inner * extent:
-                return None
-        elif size > 1 and step < inner < step * size:
-            return None
-        step *= size
-    return row
-
-
 # Numpy's own functions.
+
+_METHODS = ("argmax", "argmin", "cumsum", "diagonal", "mean", "prod", "ptp", "ravel", "repeat", "sort", "squeeze",
+            "swapaxes", "trace")
+
+
+def method_of(name: str) -> Callable[..., Any] | None:
+    """The function that is also a method of numpy's arrays, whose first argument is the array."""
+    from compiler.frontend import parallel_array
+
+    return getattr(parallel_array, name) if name in _METHODS else None
+
+
+
+def call_method(ufunc: str, method: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a method of numpy's function `ufunc` means: ``reduce`` and ``accumulate``, along axis 0 by default, and
+    ``outer``. Raises `ArrayError`."""
+    from compiler.frontend.parallel_array.searching import accumulate
+
+    location = here()
+    if method == "accumulate" and len(arguments) <= 2 and not set(options) - {"axis"}:
+        return accumulate(ufunc, as_array(arguments[0], location), *arguments[1:], **options)
+    reduced = {"add": sum, "minimum": min, "maximum": max, "logical_and": all, "logical_or": any}.get(ufunc)
+    if method == "reduce" and reduced is not None and len(arguments) <= 2:
+        return reduced(arguments[0], **{"axis": 0, **dict(zip(("axis",), arguments[1:], strict=False)), **options})
+    if method == "outer" and not options:
+        first, second = (as_array(argument, location) for argument in arguments)
+        return call_numpy(getattr(np, ufunc), (first[(..., *[None] * second.ndim)], second), {})
+    raise unsupported(f"{ufunc}.{method}", location)
 
 
 def call_numpy(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -195,5 +199,5 @@ def call_numpy(function: Any, arguments: Sequence[Any], options: Mapping[str, An
         raise location.error(f"unsupported operation: numpy's {name} with these arguments: {error}") from None
 
 
-_ALIASES = {"amin": "min", "amax": "max", "bitwise_invert": "invert", "positive": "as_array", "mod": "remainder"}
-
+_ALIASES = {"true_divide": "divide", "fabs": "absolute",
+            "amin": "min", "amax": "max", "bitwise_invert": "invert", "positive": "as_array", "mod": "remainder"}

@@ -9,12 +9,14 @@ import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant, as_array
 from compiler.frontend.parallel_array.element_types import element_type
-from compiler.frontend.parallel_array.expression import CLAMP, WRAP, Boundary, default
-from compiler.frontend.parallel_array.functions import dot, rotate, stretch, where
+from compiler.frontend.parallel_array.expression import CLAMP, WRAP, Boundary, Expression, View, default
+from compiler.frontend.parallel_array.functions import rotate, stretch, where
 from compiler.frontend.parallel_array.location import Location, here
+from compiler.frontend.parallel_array.views import bounded_view, broadcast, sliced, viewed
 
-__all__ = ["arange", "concatenate", "diff", "flip", "full", "inner", "ones", "outer", "pad", "repeat", "roll", "square",
-           "stack", "swapaxes", "tile", "zeros"]
+__all__ = ["arange", "concatenate", "diagonal", "diff", "flip", "full", "ones", "pad", "repeat", "roll", "square",
+           "stack", "swapaxes", "tile", "tril", "triu",
+           "with_section", "zeros"]
 
 _MODES: dict[str, Boundary] = {"edge": CLAMP, "wrap": WRAP}
 
@@ -74,7 +76,10 @@ def _along(axis: Any, a: Array, location: Location) -> Any:
 
 
 def roll(a: Array, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
-    """Elements moved by `shift` along `axis`; what leaves comes in on the other side."""
+    """Elements moved by `shift` along `axis`, or without one in row-major order; what leaves comes in on the other
+    side."""
+    if axis is None and a.ndim > 1:
+        return roll(a.reshape(-1), shift).reshape(a.shape)
     axis = _along(axis, a, here())
     axes = _axes(axis, a.ndim, here())
     shifts = (shift,) * len(axes) if isinstance(shift, int | np.integer) else tuple(shift)
@@ -121,6 +126,46 @@ def pad(a: Array, width: int | Sequence[Sequence[int]], mode: str = "constant", 
     return a.section([-before for before, _ in widths], shape, 1, _MODES.get(mode, default(constant_values)))
 
 
+# Parts of matrices.
+
+
+def diagonal(a: Array, offset: int = 0) -> Array:
+    """The elements ``a[i, i + offset]`` of a matrix."""
+    location = here()
+    if a.ndim != 2:
+        raise location.error(f"unsupported operation: the diagonal of an array of {a.ndim} dimensions")
+    first = (max(-offset, 0), max(offset, 0))
+    count = min(size - start for size, start in zip(a.shape, first, strict=True))
+    if count < 1:
+        raise location.error(f"a matrix of shape {a.shape} has no diagonal {offset}")
+    return Array(viewed(a.expression, (count,), ((1,), (1,)), first, None, location))
+
+
+def tril(a: Array, k: int = 0) -> Array:
+    """Matrices (the last two dimensions) with 0 above diagonal `k`."""
+    return _triangle(a, 1, k)
+
+
+def triu(a: Array, k: int = 0) -> Array:
+    """Matrices (the last two dimensions) with 0 below diagonal `k`."""
+    return _triangle(a, -1, -k)
+
+
+def _triangle(a: Array, sign: int, k: int) -> Array:
+    """`a` where ``sign * (row - column) + k`` is not negative: an index of a dimension that repeats `a`."""
+    location = here()
+    if a.ndim < 2:
+        raise location.error(f"unsupported operation: a triangle of an array of {a.ndim} dimensions")
+    rows, columns = a.shape[-2:]
+    copies = broadcast(a.expression, (max(1, rows + columns + abs(k)), *a.shape), location)
+    identity = np.eye(a.ndim, dtype=int).tolist()
+    across = [0] * (a.ndim - 2) + [sign, -sign]
+    matrix = tuple(tuple(row) for row in [across, *identity])
+    boundaries = (default(0), *[None] * a.ndim)
+    offsets = (k, *[0] * a.ndim)
+    return Array(bounded_view(copies, a.shape, matrix, offsets, boundaries, location))
+
+
 # Putting together.
 
 
@@ -152,6 +197,40 @@ def stack(parts: Sequence[Array], axis: int = 0) -> Array:
     return concatenate([p[index] for p in parts], place)
 
 
+def with_section(a: Array, index: Any, value: Array) -> Array:
+    """`a` with the elements of `value`, which is broadcast and converted, at an index of integers and slices with steps
+    of 1 or -1."""
+    location = here()
+    section = sliced(a.expression, index, location)
+    if not isinstance(section, View):
+        return Array(broadcast(value.astype(a.dtype).expression, a.shape, location))
+    new = broadcast(value.astype(a.dtype).expression, section.shape, location)
+    fixed = [axis for axis, row in enumerate(section.matrix) if not any(row)]
+    new = broadcast(new, ((1,) * len(fixed) + new.shape), location)
+    rows, offsets = _placed(section, fixed)
+    if any(abs(step) > 1 for row in rows for step in row):
+        raise location.error("unsupported operation: a section with steps is assigned to; interleave() puts parts "
+                             "together")
+
+    def moved(source: Expression) -> Array:
+        outside = (default(0),) * len(rows)
+        return Array(bounded_view(source, a.shape, tuple(map(tuple, rows)), offsets, outside, location))
+
+    return where(moved(array_constant(np.ones(new.shape, bool)).expression), moved(new), a)
+
+
+def _placed(section: View, fixed: Sequence[int]) -> tuple[list[list[int]], list[int]]:
+    """Which element of a section an element of the whole is: a row and an offset for each dimension, those that have
+    one index (`fixed`) first."""
+    rank = len(section.matrix)
+    rows = [[int(other == axis) for other in range(rank)] for axis in fixed]
+    offsets = [-section.offset[axis] for axis in fixed]
+    for place in range(len(section.shape)):
+        rows.append([row[place] for row in section.matrix])
+        offsets.append(-sum(row[place] * first for row, first in zip(section.matrix, section.offset, strict=True)))
+    return rows, offsets
+
+
 # Arithmetic.
 
 
@@ -168,17 +247,3 @@ def diff(a: Array, axis: int = -1) -> Array:
     later, earlier = (tuple(part if i == place else slice(None) for i in range(a.ndim))
                       for part in (slice(1, None), slice(None, -1)))
     return a[later] - a[earlier]
-
-
-def outer(a: Array, b: Array) -> Array:
-    """Products of every element of one 1-D array with every one of the other."""
-    if a.ndim != 1 or b.ndim != 1:
-        raise here().error(f"an outer product of shapes {a.shape} and {b.shape} is unsupported: 1-D only")
-    return a[:, None] * b[None, :]
-
-
-def inner(a: Array, b: Array) -> Array:
-    """Inner product of 1-D arrays."""
-    if a.ndim != 1 or b.ndim != 1:
-        raise here().error(f"an inner product of shapes {a.shape} and {b.shape} is unsupported: 1-D only")
-    return dot(a, b)

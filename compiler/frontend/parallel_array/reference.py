@@ -14,6 +14,7 @@ from compiler.frontend.parallel_array.expression import (
     Input,
     Literal,
     Reduce,
+    Scan,
     Scatter,
     Stretch,
     Take,
@@ -25,7 +26,7 @@ from compiler.ir.types import BFLOAT16 as HALF
 from compiler.ir.types import FLOAT32 as SINGLE
 from compiler.ir.types import Int
 
-__all__ = ["FLOAT_OPERATIONS", "OPERATIONS", "evaluate_reference"]
+__all__ = ["FLOAT_OPERATIONS", "OF_FLOATS", "OPERATIONS", "evaluate_reference"]
 
 
 def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -80,10 +81,12 @@ def _value(node: Expression, sources: list[np.ndarray], inputs: Mapping[str, np.
             return _scattered(node, *sources)
         case Reduce():
             if node.dtype in FLOATS:
-                return _sum_floats(sources[0], node.count)
+                return _combined_floats(node, sources[0])
             axes = tuple(range(-node.count, 0))
             with np.errstate(over="ignore"):
                 return np.asarray(getattr(np, node.operation).reduce(sources[0], axis=axes, dtype=node.dtype))
+        case Scan():
+            return _scanned(node, sources[0])
     raise TypeError(f"no value for {type(node).__name__}")
 
 
@@ -116,11 +119,14 @@ def _scattered(node: Scatter, base: np.ndarray, index: np.ndarray, value: np.nda
 FLOAT_OPERATIONS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "minimum": "min", "maximum": "max", "absolute": "abs",
     "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
-    "greater_equal": "ge",
+    "greater_equal": "ge", "divide": "div", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos",
 }
 """Operations on float32 and bfloat16 but ``where``, and their names in `compiler.ir`. Of a number and what is none,
 `minimum` and `maximum` are the number, of equal operands the second; all rounding is to the nearest number, ties to
 even."""
+
+OF_FLOATS = ("divide", "sqrt", "exp", "log", "sin", "cos")
+"""Those of them that there are of floating-point numbers alone."""
 
 
 def _apply_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
@@ -151,13 +157,26 @@ def _singles(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(FLOAT32)
 
 
-def _sum_floats(source: np.ndarray, count: int) -> np.ndarray:
+def _combined_floats(node: Reduce, source: np.ndarray) -> np.ndarray:
     """From the first element to the last."""
-    terms = _singles(source.reshape(*source.shape[: source.ndim - count], -1))
-    total = terms[..., 0]
+    terms = source.reshape(*source.shape[: source.ndim - node.count], -1)
+    return _prefixes(node.operation, terms)[..., -1]
+
+
+def _prefixes(operation: str, terms: np.ndarray) -> np.ndarray:
+    """Floating-point numbers along the last dimension, each combined with all before it."""
+    singles = _singles(terms)
+    found = [singles[..., 0]]
     for k in range(1, terms.shape[-1]):
-        total = apply_float("add", _FORMS[source.dtype], [total, terms[..., k]])
-    return total.astype(source.dtype)
+        found.append(apply_float(FLOAT_OPERATIONS[operation], _FORMS[terms.dtype], [found[-1], singles[..., k]]))
+    return np.stack(found, -1).astype(terms.dtype)
+
+
+def _scanned(node: Scan, source: np.ndarray) -> np.ndarray:
+    if node.dtype in FLOATS:
+        return _prefixes(node.operation, source)
+    with np.errstate(over="ignore"):
+        return getattr(np, node.operation).accumulate(source, axis=-1, dtype=node.dtype)
 
 
 def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
@@ -167,7 +186,7 @@ def _apply(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
     if node.operation == "where":
         condition, a, b = sources
         return np.where(condition != 0, a.astype(node.dtype), b.astype(node.dtype))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         return np.asarray(OPERATIONS[node.operation](*(s.astype(kind) for s in sources))).astype(node.dtype)
 
 

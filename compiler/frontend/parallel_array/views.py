@@ -11,8 +11,8 @@ from compiler.frontend.parallel_array.element_types import FLOATS, fit_scalar
 from compiler.frontend.parallel_array.expression import WRAP, Boundary, Expression, Matrix, View
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["MOST_DIMENSIONS", "broadcast", "broadcast_shape", "index_range", "permuted", "section_of", "shifted",
-           "sliced", "viewed", "windows"]
+__all__ = ["MOST_DIMENSIONS", "bounded_view", "broadcast", "broadcast_shape", "index_range", "permuted",
+           "section_of", "shifted", "sliced", "viewed", "windows"]
 
 MOST_DIMENSIONS = 6
 """Of arrays."""
@@ -29,9 +29,9 @@ def _unit(position: int | None, size: int, factor: int = 1) -> tuple[int, ...]:
     return tuple(factor * (position == i) for i in range(size))
 
 
-def _view(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Sequence[int],
-          boundaries: Sequence[Boundary | None], location: Location) -> Expression:
-    """A view whose indices are inside the source or have a boundary."""
+def bounded_view(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Sequence[int],
+                 boundaries: Sequence[Boundary | None], location: Location) -> Expression:
+    """A view whose indices are inside the source or have a boundary, each dimension of the source its own."""
     if len(shape) > MOST_DIMENSIONS or any(n < 1 for n in shape):
         raise location.error(f"unsupported shape {shape}: views have at most {MOST_DIMENSIONS} dimensions of at least "
                              "one element")
@@ -69,7 +69,7 @@ def broadcast(source: Expression, shape: tuple[int, ...], location: Location) ->
     lead = len(shape) - len(source.shape)
     matrix = tuple(_unit(lead + i if n > 1 else None, len(shape)) for i, n in enumerate(source.shape))
     n = len(source.shape)
-    return _view(source, shape, matrix, (0,) * n, (None,) * n, location)
+    return bounded_view(source, shape, matrix, (0,) * n, (None,) * n, location)
 
 
 def permuted(source: Expression, axes: Sequence[int], location: Location) -> Expression:
@@ -81,7 +81,7 @@ def permuted(source: Expression, axes: Sequence[int], location: Location) -> Exp
     if order == list(range(n)):
         return source
     matrix = tuple(_unit(order.index(i), n) for i in range(n))
-    return _view(source, tuple(source.shape[a] for a in order), matrix, (0,) * n, (None,) * n, location)
+    return bounded_view(source, tuple(source.shape[a] for a in order), matrix, (0,) * n, (None,) * n, location)
 
 
 def sliced(source: Expression, index: Any, location: Location) -> Expression:
@@ -103,7 +103,7 @@ def sliced(source: Expression, index: Any, location: Location) -> Expression:
         else:
             taken.append((None, 0, _position(item, size, location)))
     matrix = tuple(_unit(position, len(shape), factor) for position, factor, _ in taken)
-    return _view(source, tuple(shape), matrix, [o for *_, o in taken], (None,) * len(taken), location)
+    return bounded_view(source, tuple(shape), matrix, [o for *_, o in taken], (None,) * len(taken), location)
 
 
 def _expand(index: tuple[Any, ...], ndim: int, location: Location) -> list[Any]:
@@ -151,7 +151,7 @@ def section_of(source: Expression, starts: Any, shape: Any, steps: Any, boundary
     first, sizes, strides = (_per_axis(v, n, what, location)
                              for v, what in ((starts, "starts"), (shape, "shape"), (steps, "steps")))
     matrix = tuple(_unit(i, n, stride) for i, stride in enumerate(strides))
-    return _view(source, tuple(sizes), matrix, first, _per_axis(boundary, n, "boundary", location), location)
+    return bounded_view(source, tuple(sizes), matrix, first, _per_axis(boundary, n, "boundary", location), location)
 
 
 def shifted(source: Expression, amounts: Any, boundary: Any, location: Location) -> Expression:
@@ -166,7 +166,7 @@ def shifted(source: Expression, amounts: Any, boundary: Any, location: Location)
 def viewed(source: Expression, shape: tuple[int, ...], matrix: Matrix, offset: Sequence[int],
            boundary: Boundary | None, location: Location) -> Expression:
     """Element i is the source's element ``matrix @ i + offset``; `boundary` is for those that do not exist."""
-    return _view(source, shape, matrix, offset, (boundary,) * len(source.shape), location)
+    return bounded_view(source, shape, matrix, offset, (boundary,) * len(source.shape), location)
 
 
 def windows(source: Expression, shape: tuple[int, ...], axes: tuple[int, ...], location: Location) -> Expression:
@@ -183,4 +183,4 @@ def windows(source: Expression, shape: tuple[int, ...], axes: tuple[int, ...], l
         for k, axis in enumerate(axes):
             row[n + k] = int(axis == i)
         matrix.append(tuple(row))
-    return _view(source, (*sizes, *shape), tuple(matrix), (0,) * n, (None,) * n, location)
+    return bounded_view(source, (*sizes, *shape), tuple(matrix), (0,) * n, (None,) * n, location)
