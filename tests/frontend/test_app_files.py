@@ -62,7 +62,7 @@ def test_files_of_other_endings_are_told_which_there_are(tmp_path, monkeypatch, 
         ("import nowhere\n", {}, "application FILE cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("def build(:\n", {}, "application FILE cannot be imported: SyntaxError: invalid syntax (mine.py, line 1)"),
         ("def build():\n    return 1 / 0\n", {}, "application FILE: build failed: ZeroDivisionError: division by zero"),
-        ("def build():\n    return 1\n", {}, "application FILE: build returned int, not a Program"),
+        ("def build():\n    return 1\n", {}, "application FILE: build returned int, not a Program or ArrayProgram"),
     ],
 )
 def test_bad_files_are_one_clear_error(tmp_path: Path, text: str, parameters: dict[str, int], message: str) -> None:
