@@ -18,10 +18,12 @@ BINARY: tuple[Callable[[pa.Array, pa.Array], pa.Array], ...] = (
 
 
 class RandomProgram:
-    """Grows expressions over a few inputs; `rng` decides everything."""
+    """Grows expressions over a few inputs; `rng` decides everything. `functions`: with numpy's functions along axes,
+    products, and assignments to sections."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, functions: bool = False) -> None:
         self.rng = rng
+        self.functions = functions
         self.shape = self._shape()
         self.pool = [self._input(i) for i in range(int(rng.integers(1, 4)))]
 
@@ -54,8 +56,42 @@ class RandomProgram:
         return pa.program("random", **outputs)
 
     def _step(self) -> pa.Array | None:
-        return self.pick((self._binary, self._binary, self._binary, self._scalar, self._unary, self._transform,
-                          self._transform, self._reduce, self._stencil, self._take))()
+        steps = [self._binary, self._binary, self._binary, self._scalar, self._unary, self._transform,
+                 self._transform, self._reduce, self._stencil, self._take]
+        more = [self._function, self._product, self._assignment] * 2
+        return self.pick([*steps, *more] if self.functions else steps)()
+
+    def _function(self) -> pa.Array:
+        """A function along an axis, a triangle, or another shape."""
+        a = self._any()
+        if a.ndim == 0 or a.dtype == np.bool_:
+            return a
+        axis = int(self.rng.integers(a.ndim))
+        choices = [lambda: np.cumsum(a, axis=axis), lambda: np.maximum.accumulate(a, axis=axis),
+                   lambda: np.argmax(a, axis=axis), lambda: np.argmin(a), lambda: np.count_nonzero(a, axis=axis),
+                   lambda: np.prod(a, axis=axis), lambda: np.ravel(a), lambda: np.roll(a, 3)]
+        if a.ndim > 1:
+            choices += [lambda: np.tril(a, 1), lambda: np.triu(a), lambda: np.diagonal(a) if a.ndim == 2 else a]
+        if a.shape[axis] <= 8:
+            choices.append(lambda: np.sort(a, axis=axis))
+        return self.pick(choices)()
+
+    def _product(self) -> pa.Array:
+        a, b = self._any().astype("int32"), self._any().astype("int32")
+        if a.ndim == 0 or b.ndim != 2 or a.size * b.shape[-1] > 2000:
+            return a * 3
+        common = min(a.shape[-1], b.shape[0])
+        return a[..., :common] @ b[:common]
+
+    def _assignment(self) -> pa.Array:
+        a, b = self._fit(self._any(), self._any())
+        if a.ndim == 0:
+            return a
+        changed = a[...]
+        first = int(self.rng.integers(a.shape[0]))
+        changed[self.pick([first, slice(first, None), slice(None, None, -1)])] = self.pick([7, b[first]]) \
+            if b.ndim == a.ndim else 1
+        return changed
 
     def _any(self) -> pa.Array:
         return self.pick(self.pool)
