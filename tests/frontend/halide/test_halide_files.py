@@ -66,7 +66,7 @@ def test_functions_of_a_file(pipeline):
     ("scaled", {"x": 6, "y": 5, "z": 1}, "the pipeline has no parameter 'z'; it has: bias"),
     ("scaled", {"x": 6, "y": 5, "bias": "much"}, "bias='much' is neither a number nor a list of sizes such as 64,48"),
     ("missing", {}, "application FILE defines no function 'missing'"),
-    ("nothing", {}, "application FILE: nothing returned int, not a Program"),
+    ("nothing", {}, "application FILE: nothing returned int, not a Program or ArrayProgram"),
 ])
 def test_bad_requests_are_one_line(pipeline, function, settings, message):
     with pytest.raises(ProgramError) as error:
