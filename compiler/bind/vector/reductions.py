@@ -308,18 +308,27 @@ def _inline(access: Access, rank: int, builder: GraphBuilder) -> Value:
     """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise: each once,
     however often it is used, as the remainders of a long division are."""
     known: dict[Access, Value] = {}
+    waiting = [access]
+    while waiting:
+        current = waiting[-1]
+        operands = _operands_behind(current, rank)
+        missing = [o for o in operands or () if isinstance(o, Access) and o not in known]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        node = current.node
+        if operands is None or not isinstance(node, Op):
+            known[current] = current
+        elif current not in known:
+            values = [known[o] if isinstance(o, Access) else o for o in operands]
+            known[current] = builder.operation(node.operation, values, node.dtype, node.location, rank)
+    return known[access]
 
-    def inlined(value: Value) -> Value:
-        if isinstance(value, Access) and value not in known:
-            known[value] = made(value)
-        return known[value] if isinstance(value, Access) else value
 
-    def made(access: Access) -> Value:
-        node = access.node
-        if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
-            return access
-        operands = [inlined(compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o)
-                    for o in node.operands]
-        return builder.operation(node.operation, operands, node.dtype, node.location, rank)
-
-    return inlined(access)
+def _operands_behind(access: Access, rank: int) -> list[Value] | None:
+    """What the operation behind `access` takes, seen from there; None if it stays what it is."""
+    node = access.node
+    if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
+        return None
+    return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]

@@ -81,8 +81,7 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     """The fastest design of a program, given in one or several orders of its loops: where some carry values from turn
     to turn, with these as loops or unrolled. Raises `ArrayError` and `VectorTargetError`."""
     count = unrolled_operations(orders[0]) if options.segment is None else 0
-    looped = [design for order in orders for design in _in_loops(order, options)] if count else []
-    best = min(looped, key=lambda design: design.cycles, default=None)
+    best = _best_in_loops(orders, options) if count else None
     if best is not None and (count > UNROLLED or COLD * count > best.cycles):
         return best
     try:
@@ -94,11 +93,24 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     return unrolled if best is None or unrolled.cycles < best.cycles else best
 
 
-def _in_loops(program: Program, options: Options) -> Iterator[VectorDesign]:
-    """A program whose loops carry values from turn to turn, compiled with loops: with arrays on chip, and where not all
-    of them fit also with all of them in memory. Nothing if turns are not alike."""
+def _best_in_loops(orders: Sequence[Program], options: Options) -> VectorDesign | None:
+    """The fastest design with loops. Where the arrays of the first order are best, those of the others are, too: they
+    have the same sizes, and each design takes its time."""
+    places: tuple[bool, ...] = (True, False)
+    best: VectorDesign | None = None
+    for order in orders:
+        found = list(_in_loops(order, options, places))
+        for on_chip, design in found:
+            if best is None or design.cycles < best.cycles:
+                best, places = design, (on_chip,)
+    return best
+
+
+def _in_loops(program: Program, options: Options, places: tuple[bool, ...]) -> Iterator[tuple[bool, VectorDesign]]:
+    """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
+    chip, or with all of them in memory, which is left out where all fit on the chip. Nothing if turns are not alike."""
     check_numbers(program, options.float32, options.bfloat16)
-    for on_chip in (True, False):
+    for on_chip in places:
         pieces = PieceCompiler(program, options)
         try:
             if on_chip:
@@ -106,7 +118,7 @@ def _in_loops(program: Program, options: Options) -> Iterator[VectorDesign]:
             body = SequentialCode(pieces).body()
         except (VectorTargetError, ArrayError):
             continue
-        yield _design_of(pieces, body)
+        yield on_chip, _design_of(pieces, body)
         if pieces.resident and not pieces.resident.elsewhere:
             return
 

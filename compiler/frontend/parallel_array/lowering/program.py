@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import islpy as isl
 
@@ -18,7 +18,7 @@ from compiler.frontend.parallel_array.expression import (
     Scatter,
     Take,
 )
-from compiler.frontend.parallel_array.lowering.elements import Element, Loops
+from compiler.frontend.parallel_array.lowering.elements import Element, Loops, sources_of
 from compiler.frontend.parallel_array.lowering.numbers import combined, converted, given_type, identity_of, number_type
 from compiler.frontend.parallel_array.lowering.statements import StatementBuilder, Surroundings, entry
 from compiler.frontend.parallel_array.lowering.stored import Stored, stored_expressions
@@ -49,7 +49,7 @@ class _Lowering:
     def __init__(self, source: ArrayProgram) -> None:
         self._source = source
         self._around = Surroundings(used={*source.inputs, *source.outputs})
-        self._copies: dict[int, Array] = {}
+        self._copies: list[Array] = []
         self._memories: dict[int, tuple[Memory, Array]] = {}
         self._timed: list[TimedStatement] = []
 
@@ -65,7 +65,7 @@ class _Lowering:
         self._add_copies()
         statements = tuple(timed.statement for timed in self._timed)
         filled = self._memories.values()
-        arrays = (*self._around.arrays.values(), *self._copies.values(), *(token for _, token in filled))
+        arrays = (*self._around.arrays.values(), *self._copies, *(token for _, token in filled))
         memories = tuple(memory for memory, _ in filled)
         tables = tuple(self._around.tables.values())
         found = Program(legal_name(self._source.name), arrays, tables, statements, order_of(self._timed),
@@ -84,8 +84,8 @@ class _Lowering:
         """Outputs that are inputs, or the same as outputs before."""
         for name, node in self._source.outputs.items():
             if self._around.arrays[id(node)].name != name:
-                array = self._copies[len(self._copies)] = Array(name, node.shape or (1,), number_type(node.dtype),
-                                                                "output")
+                array = Array(name, node.shape or (1,), number_type(node.dtype), "output")
+                self._copies.append(array)
                 loops = Loops.around(node.shape)
                 builder = self._builder(name, loops, node)
                 value = builder.value(loops.element(node, loops.identity))
@@ -153,9 +153,9 @@ class _Lowering:
     def _loaded(self, builder: StatementBuilder, node: Take, part: Element) -> Typed:
         """The entry of a table that is an array: a memory, which is filled before."""
         memory, filled = self._memory(node.table)
-        (index,) = (builder.value(element) for element in _index_of(part))
+        ((element,), _) = sources_of(part)
         token = builder.read(filled, (part.loops.space.constant(0),))
-        word = Load(memory.name, entry(node, index).expr, (token.expr,), memory.type)
+        word = Load(memory.name, entry(node, builder.value(element)).expr, (token.expr,), memory.type)
         return converted(Typed(word), node.dtype)
 
     def _memory(self, table: Expression) -> tuple[Memory, Array]:
@@ -189,11 +189,5 @@ def _placed(loops: Loops, place: Place) -> list[isl.PwAff]:
     """Where an element of a part is in the whole."""
     return [index.scale_val(isl.Val(step)).add(loops.space.constant(first))
             for index, first, step in zip(loops.identity, place.first, place.steps, strict=True)]
-
-
-def _index_of(part: Element) -> Iterator[Element]:
-    node = part.node
-    assert isinstance(node, Take)
-    yield part.loops.element(node.index, part.indices if node.index.shape else ())
 
 
