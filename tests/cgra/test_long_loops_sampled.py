@@ -46,7 +46,8 @@ def program(name: str) -> Program:
 
 def few_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (sequences, iteration_samples, block_times):
-        monkeypatch.setattr(module, "MOST_LISTED", 256)
+        name = "MOST_WHOLE" if module is sequences else "MOST_LISTED"
+        monkeypatch.setattr(module, name, 256)
 
 
 def mapped(name: str, memory: str, relaxation: Relaxation) -> Application:
