@@ -46,8 +46,7 @@ def program(name: str) -> Program:
 
 def few_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (sequences, iteration_samples, block_times):
-        name = "MOST_WHOLE" if module is sequences else "MOST_LISTED"
-        monkeypatch.setattr(module, name, 256)
+        monkeypatch.setattr(module, "MOST_LISTED", 256)
 
 
 def mapped(name: str, memory: str, relaxation: Relaxation) -> Application:

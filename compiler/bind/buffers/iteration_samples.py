@@ -101,6 +101,8 @@ class IterationSamples:
             if more is None or more.strides != found.strides:
                 return None
             grown = [k for k, (low, high) in enumerate(zip(found.ranges, more.ranges, strict=True)) if low != high]
+            if not grown and len(columns(self._first(inside | {level: self.trips[level]}))[0]) == prod(found.ranges):
+                continue  # nothing in later iterations: what was fetched is held
             if len(grown) != 1 or more.ranges[grown[0]] * _AROUND != found.ranges[grown[0]] * (_AROUND + 1):
                 return None
             ranges[grown[0]] = ranges[grown[0]] // _AROUND * self.trips[level]

@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import constant_bounds
-from compiler.bind.buffers.iteration_samples import IterationSamples, corners
+from compiler.bind.buffers.iteration_samples import MOST_LISTED, IterationSamples, corners
 from compiler.bind.buffers.nest_fit import FittedNest, fit_nest
 from compiler.bind.buffers.unified import ReadPort, UnifiedBuffer
 from compiler.ir.points import contains, evaluate_map
@@ -126,9 +126,6 @@ class BufferTraffic:
         span = max(int(e.max()) for e in events if len(e)) - min(int(e.min()) for e in events if len(e))
         return min(self.tiles, 2 + span // self.period)
 
-
-MOST_WHOLE = 1 << 18
-"""So many reads of one port in a tile are listed: not every order that a controller follows is seen in samples."""
 
 GATHERED, _SPARED = 64, 128
 """Cycles that the first word of a wide word may wait for the last one; and how many words may have one each."""
@@ -283,7 +280,7 @@ def _read_traffic(schedule: Schedule, producer: StatementSchedule, reader: ReadP
     statement = schedule.staged.program.statement(reader.statement)
     trips = _padded_trips(schedule, reader)
     counts = [trips[n] for n in statement.iterators[schedule.staged.tile_depth:]]
-    if (reads := prod(counts)) > MOST_WHOLE and not listed:
+    if (reads := prod(counts)) > MOST_LISTED and not listed:
         some = IterationSamples.few(counts, _around(schedule, reader))
         found = _sampled_traffic(schedule, producer, reader, packing, some) if some.points <= MOST_READS else None
         if found is not None and found[1].samples is not None:
