@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import islpy as isl
 
-__all__ = ["COMPARISONS", "Space", "chosen", "constant_of", "hull", "quotient", "remainder"]
+__all__ = ["COMPARISONS", "Space", "chosen", "constant_of", "hull", "index_map", "pieces_of", "quotient", "remainder"]
 
 _SET = isl.dim_type.set
 
@@ -44,10 +44,25 @@ def constant_of(function: isl.PwAff | None) -> int | None:
     """The value of a function that has only one, None for others."""
     if function is None or not function.is_cst() or function.n_piece() != 1:
         return None
-    pieces: list[isl.Aff] = []
-    function.foreach_piece(lambda where, piece: pieces.append(piece))
-    value = pieces[0].get_constant_val()
+    [(_, piece)] = pieces_of(function)
+    value = piece.get_constant_val()
     return value.to_python() if value.is_int() else None
+
+
+def pieces_of(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
+    """The affine functions that it is made of, and where."""
+    found: list[tuple[isl.Set, isl.Aff]] = []
+    function.coalesce().foreach_piece(lambda where, piece: found.append((where, piece)))
+    return found
+
+
+def index_map(space: isl.Space, indices: Sequence[isl.PwAff]) -> isl.Map:
+    """From points of `space` to elements of an array, outermost index first; one that has no indices has an element 0.
+    """
+    mapping = isl.Map.from_domain_and_range(isl.Set.universe(space), isl.Set("{ [] }" if indices else "{ [0] }"))
+    for index in indices:
+        mapping = mapping.flat_range_product(isl.Map.from_pw_aff(index))
+    return mapping
 
 
 def quotient(function: isl.PwAff, divisor: int) -> isl.PwAff:

@@ -6,9 +6,7 @@ Failures are printed with their seeds, which draw the same programs again. Exit 
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -29,6 +27,7 @@ from compiler.frontend.parallel_array.lowering import loop_nests  # noqa: E402
 from compiler.ir.interpret import interpret  # noqa: E402
 from hw.errors import SluiceError  # noqa: E402
 from tests.fuzz.limit import TooSlow, limited  # noqa: E402
+from tests.fuzz.seeds import options_parser, summary  # noqa: E402
 
 __all__ = ["TARGETS", "check_target", "program_of"]
 
@@ -73,14 +72,8 @@ def _outcome(seed: int, target: str, rtl: bool, seconds: float) -> tuple[str, st
 
 def main(arguments: list[str] | None = None) -> int:
     """Search."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.arrays", description=__doc__)
-    parser.add_argument("--count", type=int, default=500, help="programs (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="first seed")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="only this one (repeat)")
-    parser.add_argument("--rtl", type=float, default=0.02, metavar="SHARE", help="of programs that both simulators run")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="of processor time for each")
-    options = parser.parse_args(arguments)
-    console, counts, start = Console(markup=False, highlight=False, soft_wrap=True), Counter(), time.time()
+    options = options_parser("python -m tests.fuzz.arrays", __doc__, TARGETS).parse_args(arguments)
+    console, counts = Console(markup=False, highlight=False, soft_wrap=True), Counter()
     for seed in range(options.seed, options.seed + options.count):
         rtl = Random(f"rtl {seed}").random() < options.rtl
         for target in options.target or TARGETS:
@@ -89,11 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
             counts[target + (" in RTL" if in_rtl else ""), kind] += 1
             if kind == "wrong":
                 console.print(f"seed {seed}, {target}{' in RTL' * in_rtl}: {reason}")
-    for (target, kind), count in sorted(counts.items()):
-        console.print(f"{target}: {kind} {count}")
-    wrong = sum(count for (_, kind), count in counts.items() if kind == "wrong")
-    console.print(f"{options.count} programs, {wrong} failures, {time.time() - start:.0f} s")
-    return int(wrong > 0)
+    return summary(console, counts, options.count)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Each failure is written to a folder as a test that pytest runs. Exit status 1 if
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import traceback
@@ -45,6 +44,7 @@ from compiler.frontend.sac.programs import (  # noqa: E402
 from compiler.ir.program import Program  # noqa: E402
 from hw.errors import SluiceError  # noqa: E402
 from tests.fuzz.limit import TooSlow, limited  # noqa: E402
+from tests.fuzz.seeds import options_parser, summary  # noqa: E402
 
 __all__ = ["TARGETS", "check_target", "text_of"]
 
@@ -137,12 +137,7 @@ def _outcome(seed: int, target: str, rtl: bool, seconds: float) -> tuple[str, st
 
 def main(arguments: list[str] | None = None) -> int:
     """Search."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.sac", description=__doc__)
-    parser.add_argument("--count", type=int, default=500, help="programs (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="first seed")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="only this one (repeat)")
-    parser.add_argument("--rtl", type=float, default=0.02, metavar="SHARE", help="of programs that both simulators run")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="of processor time for each")
+    parser = options_parser("python -m tests.fuzz.sac", __doc__, TARGETS)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, default=Path("fuzz_found"), help="where failures go as tests")
     options = parser.parse_args(arguments)
@@ -163,11 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
                 path.write_text(f"from tests.fuzz.sac import check_target\n\nTEXT = \"\"\"{text_of(seed)}\"\"\"\n\n\n"
                                 f"def test_results():\n    check_target(TEXT, {seed}, {target!r}, {in_rtl})\n")
                 console.print(f"{path}\n{reason}")
-    for (target, kind), count in sorted(counts.items()):
-        console.print(f"{target}: {kind} {count}")
-    wrong = sum(count for (_, kind), count in counts.items() if kind == "wrong")
-    console.print(f"{programs} programs, {wrong} failures")
-    return int(wrong > 0)
+    return summary(console, counts, programs)
 
 
 if __name__ == "__main__":

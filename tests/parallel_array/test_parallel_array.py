@@ -167,12 +167,21 @@ def broken(name: str) -> object:
             return pa.input("f", 4, "int8", high=200)
         case "interleave":
             return pa.interleave([x, small])
+    return broken_function(name)
+
+
+def broken_function(name: str) -> object:
+    """The same with numpy's functions and methods."""
+    small = pa.input("s", 3, "int16")
+    match name:
         case "fraction":
             return x / 2
         case "method":
             return x.partition(3)
         case "function":
             return np.median(x)
+        case "reduce":
+            return np.add.reduce(x, initial=3)
         case "accumulate":
             return np.multiply.accumulate(x)
         case "at":
@@ -255,6 +264,8 @@ ERRORS = {
                 "astype('float32') makes other numbers of it",
     "method": "unsupported operation: there is no partition for parallel arrays",
     "function": "unsupported operation: there is no median for parallel arrays",
+    "reduce": "unsupported operation: numpy's add.reduce with these arguments: Array.sum() got an unexpected keyword "
+              "argument 'initial'",
     "accumulate": "unsupported operation: multiply.accumulate; there are add, minimum, maximum",
     "at": "unsupported operation: there is no add.at for parallel arrays",
     "mean": "unsupported operation: the mean of int16 is a fraction: sum(axis) // count rounds it down, "

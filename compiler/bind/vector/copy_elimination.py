@@ -268,8 +268,7 @@ class _Targets:
             if work is not one:
                 found[number] = work
             if _meet(writes, old.span):
-                covers = one.target() is not None and writes[0] <= old.span[0] and old.span[1] <= writes[1]
-                target = one.target()
+                target, covers = one.target(), writes[0] <= old.span[0] and old.span[1] <= writes[1]
                 return found if covers and not one.keeps and target is not None and target.count == 1 else None
             changed = changed or self.array_at(writes) == array
         return found

@@ -14,6 +14,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_sums import MOST_TERMS
 from compiler.bind.vector.float_words import WORD_RANGES, is_half, sign_of
 from compiler.bind.vector.graph import Node, Op, Value, nodes_of
+from compiler.bind.vector.inlining import inlined
 from compiler.frontend.parallel_array.element_types import BFLOAT16, FLOAT32, FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Reduce
 from compiler.frontend.parallel_array.location import Location
@@ -97,20 +98,10 @@ def float_reduction(expression: Reduce, source: Value, extents: Sequence[int], b
         term = source
         if isinstance(source, Access):
             matrix = (*identity(rank), *((0,) * rank for _ in extents))
-            term = _inlined(compose(source, matrix, (*(0,) * rank, *place), rank), rank, builder)
+            term = inlined(compose(source, matrix, (*(0,) * rank, *place), rank), rank, builder)
         total = term if total is None else builder.operation(name, (total, term), kind, expression.location, rank)
     assert total is not None
     return total
-
-
-def _inlined(access: Access, rank: int, builder: GraphBuilder) -> Value:
-    """The operation behind `access` as one of the space that it is read from, and so on."""
-    node = access.node
-    if not isinstance(node, Op) or node.operation == "copy" or access.is_translation(rank):
-        return access
-    operands = [_inlined(compose(o, access.matrix, access.offset, rank), rank, builder) if isinstance(o, Access) else o
-                for o in node.operands]
-    return builder.operation(node.operation, operands, node.dtype, node.location, rank)
 
 
 def check_lanes(results: Iterable[Node], spec: VectorSpec) -> None:

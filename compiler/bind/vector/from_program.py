@@ -21,12 +21,11 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
 from compiler.bind.vector.float_sums import FloatAccumulation
 from compiler.bind.vector.iteration_spaces import Space, Target
-from compiler.bind.vector.scans import Scan, scan_of, scanned
+from compiler.bind.vector.scans import Scan, neutral_number, scan_of, scanned
 from compiler.bind.vector.scatter_updates import update_of
 from compiler.bind.vector.statement_order import ordered, singles_of
 from compiler.bind.vector.statement_precedence import precedes
 from compiler.frontend.parallel_array.array import Array, input
-from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import CLAMP, Place
 from compiler.frontend.parallel_array.functions import maximum, minimum, scattered, stretch
 from compiler.frontend.parallel_array.location import ArrayError, written_at
@@ -139,7 +138,7 @@ class Translation:
         written, accumulated = Target(space, statement), accumulation_of(self.program, statement)
         if scan is not None:
             term = space.spread(self._value(statement, scan.term, space)).astype(container(kind))
-            neutral = _neutral(scan.op, term.dtype)
+            neutral = neutral_number(scan.op, term.dtype)
             found = scanned(scan, term, lambda n: self._words(statement, statement.reads[n], space, None), neutral)
             value = cut(found, kind)
         elif accumulated is None:
@@ -177,7 +176,7 @@ class Translation:
         before = self._words(statement, statement.reads[found.read], space, written)
         terms = space.spread(self._value(statement, found.term, space))
         if space.mask is not None:
-            terms = space.mask.select(terms, _neutral(found.op, terms.dtype))
+            terms = space.mask.select(terms, neutral_number(found.op, terms.dtype))
         axes = written.reduced
         if found.op in ("add", "sub"):
             total = (terms.sum(axes, container(kind)) if axes else terms).astype(container(kind))
@@ -260,9 +259,3 @@ def element_of(type: Type, what: str) -> Int | Float:
                                 "fpga have other floats")
     assert isinstance(type, Int | Float)
     return type
-
-
-def _neutral(op: str, kind: np.dtype) -> int:
-    """What accumulating leaves as it is."""
-    low, high = bounds(kind)
-    return {"add": 0, "sub": 0, "min": high, "max": low}[op]

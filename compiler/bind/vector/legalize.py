@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.frontend.parallel_array.array import Array, apply
-from compiler.frontend.parallel_array.element_types import FLOATS, bounds
-from compiler.frontend.parallel_array.expression import Apply, Expression, Input, Literal, Scan, default
-from compiler.frontend.parallel_array.functions import shift
+from compiler.bind.vector.scans import COMBINED, doubled, neutral_number
+from compiler.frontend.parallel_array.array import Array
+from compiler.frontend.parallel_array.element_types import FLOATS
+from compiler.frontend.parallel_array.expression import Apply, Expression, Input, Literal, Scan
 
 __all__ = ["by_doubling", "check_division"]
 
@@ -28,12 +28,7 @@ def by_doubling(scan: Scan, source: Input) -> Expression:
     if scan.dtype in FLOATS:
         raise VectorTargetError(f"{scan.location}: {scan.operation}.accumulate of {scan.dtype} adds one element after "
                                 "the other, which lanes side by side do not; take the target dataflow or fpga")
-    low, high = bounds(scan.dtype)
-    neutral = {"add": 0, "minimum": high, "maximum": low}[scan.operation]
-    values, distance = Array(source), 1
-    while distance < scan.shape[-1]:
-        amounts = [0] * (len(scan.shape) - 1) + [distance]
-        values = apply(scan.operation, values, shift(values, amounts, default(neutral)))
-        distance *= 2
-    return values.expression
+    op = {"add": "add", "minimum": "min", "maximum": "max"}[scan.operation]
+    last = len(scan.shape) - 1
+    return doubled(Array(source), COMBINED[op], last, 1, neutral_number(op, scan.dtype)).expression
 

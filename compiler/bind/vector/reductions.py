@@ -14,6 +14,7 @@ from math import prod
 from compiler.bind.vector.access import Access, compose, drop_dimensions, identity, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.graph import Leaf, Node, Op, Part, Reduce, Value, seen_from
+from compiler.bind.vector.inlining import inlined
 from compiler.bind.vector.instruction_combining import is_contiguous
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph
@@ -188,7 +189,7 @@ class ReductionPass(Rewriter):
         """`access` with its map pushed through an operation to the operands."""
         if not isinstance(access.node, Op) or access.is_translation(rank):
             return access
-        value = _inline(access, rank, self.builder)
+        value = inlined(access, rank, self.builder)
         return access if isinstance(value, int) else value
 
     def _slide(self, node: Reduce, source: Access) -> Value:
@@ -234,7 +235,7 @@ class ReductionPass(Rewriter):
     def _terms(self, node: Reduce, source: Access) -> Value:
         total: Value = 0
         for index in itertools.product(*(range(n) for n in node.extents)):
-            term = _inline(drop_dimensions(source, node.rank, index), node.rank, self.builder)
+            term = inlined(drop_dimensions(source, node.rank, index), node.rank, self.builder)
             total = self.builder.operation("add", (total, term), node.dtype, node.location, node.rank)
         return total
 
@@ -302,33 +303,3 @@ def _permutes(access: Access, rank: int) -> bool:
     ones = [[d for d, c in enumerate(row) if c] for row in access.matrix]
     return sorted(d for row in ones for d in row) == list(range(rank)) == sorted(
         row[0] for row in ones if len(row) == 1) and all(c in (0, 1) for row in access.matrix for c in row)
-
-
-def _inline(access: Access, rank: int, builder: GraphBuilder) -> Value:
-    """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise: each once,
-    however often it is used, as the remainders of a long division are."""
-    known: dict[Access, Value] = {}
-    waiting = [access]
-    while waiting:
-        current = waiting[-1]
-        operands = _operands_behind(current, rank)
-        missing = [o for o in operands or () if isinstance(o, Access) and o not in known]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        node = current.node
-        if operands is None or not isinstance(node, Op):
-            known[current] = current
-        elif current not in known:
-            values = [known[o] if isinstance(o, Access) else o for o in operands]
-            known[current] = builder.operation(node.operation, values, node.dtype, node.location, rank)
-    return known[access]
-
-
-def _operands_behind(access: Access, rank: int) -> list[Value] | None:
-    """What the operation behind `access` takes, seen from there; None if it stays what it is."""
-    node = access.node
-    if not isinstance(node, Op) or access.is_translation(rank) or node.operation == "copy":
-        return None
-    return [compose(o, access.matrix, access.offset, rank) if isinstance(o, Access) else o for o in node.operands]

@@ -3,24 +3,26 @@
 A statement that adds to its term the element ``d`` iterations before is a prefix sum; one that adds the elements before
 along each of two loops and takes off the one before along both, as integral images do, is a prefix sum along one loop
 and then along the other, and so on for more loops: 1 - (1 - Z1)(1 - Z2) with Zk the step back along loop k. These need
-not be done element by element: doubling takes log2(n) operations on whole arrays (Hillis and Steele 1986).
+not be done element by element: doubling takes log2(n) operations on whole arrays (Hillis 1986).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import islpy as isl
+import numpy as np
 
 from compiler.frontend.parallel_array.array import Array
+from compiler.frontend.parallel_array.element_types import bounds
 from compiler.frontend.parallel_array.expression import default
 from compiler.frontend.parallel_array.functions import maximum, minimum, shift
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Int
 
-__all__ = ["Scan", "scan_of", "scanned"]
+__all__ = ["COMBINED", "Scan", "doubled", "neutral_number", "scan_of", "scanned"]
 
 COMBINED: dict[str, Callable[[Array, Array], Array]] = {"add": lambda a, b: a + b, "min": minimum, "max": maximum}
 """What elements are combined by."""
@@ -152,15 +154,22 @@ def scanned(scan: Scan, term: Array, words: Callable[[int], Array], neutral: int
             before = before + words_there if sign > 0 else before - words_there
         if value.shape[loop] > step:
             before = before.section((0,) * value.ndim, value.shape, 1, default(neutral))
-        value = combine(value, before.astype(value.dtype))
-        for distance in _doubled(step, value.shape[loop]):
-            amounts = tuple(distance if k == loop else 0 for k in range(value.ndim))
-            value = combine(value, shift(value, amounts, default(neutral)))
+        value = doubled(combine(value, before.astype(value.dtype)), combine, loop, step, neutral)
     return value
 
 
-def _doubled(step: int, extent: int) -> Iterator[int]:
-    """Distances that are combined one after the other."""
-    while step < extent:
-        yield step
-        step *= 2
+def doubled(value: Array, combine: Callable[[Array, Array], Array], loop: int, step: int, neutral: int) -> Array:
+    """Every element combined with all those that are multiples of `step` before it along dimension `loop`, twice as
+    many at a time; `neutral` changes nothing."""
+    distance = step
+    while distance < value.shape[loop]:
+        amounts = tuple(distance if k == loop else 0 for k in range(value.ndim))
+        value = combine(value, shift(value, amounts, default(neutral)))
+        distance *= 2
+    return value
+
+
+def neutral_number(op: str, kind: np.dtype) -> int:
+    """What accumulating leaves as it is."""
+    low, high = bounds(kind)
+    return {"add": 0, "sub": 0, "min": high, "max": low}[op]

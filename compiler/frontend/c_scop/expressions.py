@@ -19,6 +19,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
+from compiler.frontend.affine_functions import pieces_of
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.affine import AffineReader, DataDependent, NotAffine, value_range
 from compiler.frontend.c_scop.branches import Selection
@@ -227,12 +228,12 @@ class Lowering:
         assert entry is not None
         type = entry.type
         value = self.reader.function(node)
-        pieces = _pieces(value.gist(self.domain))
+        pieces = pieces_of(value.gist(self.domain))
         if len(pieces) > 1:
             raise Split(pieces[0][0])
         function = pieces[0][1]
         if function.dim(isl.dim_type.div):  # an equation of the domain may have brought the quotient in
-            pieces = _pieces(value)
+            pieces = pieces_of(value)
             function = pieces[0][1] if len(pieces) == 1 else function
         whole = Int(max(32, type.width), type.signed)
         return building.cast(building.affine(function, self.names, whole, self.domain), type)
@@ -482,12 +483,6 @@ def _divided_by_lowest(op: str, left: Expr, lowest: Const) -> Expr:
     if op == "/":
         return building.cast(equal, building.integer(left))
     return building.select(equal, Const(0, left.type), left)
-
-
-def _pieces(function: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
-    found: list[tuple[isl.Set, isl.Aff]] = []
-    function.coalesce().foreach_piece(lambda where, aff: found.append((where, aff)))
-    return found
 
 
 def _as_floats(left: Expr, right: Expr) -> tuple[Expr, Expr]:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import islpy as isl
 
+from compiler.frontend.affine_functions import index_map
 from compiler.frontend.halide.drafts import Draft, Element, Region
 from compiler.frontend.halide.errors import PipelineError
 from compiler.frontend.halide.memories import Words
@@ -88,10 +89,7 @@ class Layout:
         origin = [first for first, _ in self.box(element.key[0])]
         functions = [_shifted(function.intersect_domain(draft.domain).gist(draft.domain), first)
                      for function, first in zip(element.index, origin, strict=True)]
-        mapping = isl.Map.from_domain_and_range(isl.Set.universe(draft.domain.get_space()),
-                                                isl.Set("{ [] }" if functions else "{ [0] }"))
-        for function in reversed(functions):
-            mapping = mapping.flat_range_product(isl.Map.from_pw_aff(function))
+        mapping = index_map(draft.domain.get_space(), functions[::-1])
         name = self.array_name(element.key)
         mapping = mapping.set_tuple_name(_IN, statement).set_tuple_name(_OUT, name)
         for position, iterator in enumerate(draft.iterators):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,11 +177,15 @@ def call_method(ufunc: str, method: str, arguments: Sequence[Any], options: Mapp
         return accumulate(ufunc, as_array(arguments[0], location), *arguments[1:], **options)
     reduced = {"add": sum, "minimum": min, "maximum": max, "logical_and": all, "logical_or": any}.get(ufunc)
     if method == "reduce" and reduced is not None and len(arguments) <= 2:
-        return reduced(arguments[0], **{"axis": 0, **dict(zip(("axis",), arguments[1:], strict=False)), **options})
+        return _called(f"{ufunc}.reduce", partial(_reduced, reduced), arguments, options)
     if method == "outer" and not options:
         first, second = (as_array(argument, location) for argument in arguments)
         return call_numpy(getattr(np, ufunc), (first[(..., *[None] * second.ndim)], second), {})
     raise unsupported(f"{ufunc}.{method}", location)
+
+
+def _reduced(reduction: Callable[..., Array], a: ArrayLike, axis: Any = 0, **options: Any) -> Array:
+    return reduction(a, axis=axis, **options)
 
 
 def call_numpy(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -190,13 +195,16 @@ def call_numpy(function: Any, arguments: Sequence[Any], options: Mapping[str, An
     own = str(function.__name__)
     name = _ALIASES.get(own, own)
     found = getattr(parallel_array, name, None) if name in parallel_array.__all__ else None
-    location = here()
     if found is None:
-        raise unsupported(name, location)
+        raise unsupported(name, here())
+    return _called(name, found, arguments, options)
+
+
+def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     try:
-        return found(*arguments, **options)
+        return function(*arguments, **options)
     except TypeError as error:
-        raise location.error(f"unsupported operation: numpy's {name} with these arguments: {error}") from None
+        raise here().error(f"unsupported operation: numpy's {name} with these arguments: {error}") from None
 
 
 _ALIASES = {"true_divide": "divide", "fabs": "absolute",

@@ -26,7 +26,7 @@ from compiler.ir.types import BFLOAT16 as HALF
 from compiler.ir.types import FLOAT32 as SINGLE
 from compiler.ir.types import Int
 
-__all__ = ["FLOAT_OPERATIONS", "OF_FLOATS", "OPERATIONS", "evaluate_reference"]
+__all__ = ["FLOAT_OPERATIONS", "FORMATS", "OF_FLOATS", "OPERATIONS", "evaluate_reference"]
 
 
 def _absolute_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -139,17 +139,17 @@ def _applied_to_floats(node: Apply, sources: list[np.ndarray]) -> np.ndarray:
     (source, *_) = sources
     if node.operation != "convert":
         assert node.compute is not None
-        form = _FORMS[node.compute]
+        form = FORMATS[node.compute]
         numbers = [_singles(s) if s.dtype in FLOATS else from_integers(form, s) for s in sources]
         return apply_float(FLOAT_OPERATIONS[node.operation], form, numbers).astype(node.dtype)
     if source.dtype in FLOATS and node.dtype in FLOATS:
-        return rounded(_FORMS[node.dtype], source.astype(np.float64)).astype(node.dtype)
+        return rounded(FORMATS[node.dtype], source.astype(np.float64)).astype(node.dtype)
     if source.dtype in FLOATS:
         return to_integers(Int(8 * node.dtype.itemsize, node.dtype.kind == "i"), _singles(source)).astype(node.dtype)
-    return from_integers(_FORMS[node.dtype], source.astype(np.int64)).astype(node.dtype)
+    return from_integers(FORMATS[node.dtype], source.astype(np.int64)).astype(node.dtype)
 
 
-_FORMS = {FLOAT32: SINGLE, BFLOAT16: HALF}
+FORMATS = {FLOAT32: SINGLE, BFLOAT16: HALF}
 """Formats of `compiler.ir`, whose numbers come and go in float32."""
 
 
@@ -168,7 +168,7 @@ def _prefixes(operation: str, terms: np.ndarray) -> np.ndarray:
     singles = _singles(terms)
     found = [singles[..., 0]]
     for k in range(1, terms.shape[-1]):
-        found.append(apply_float(FLOAT_OPERATIONS[operation], _FORMS[terms.dtype], [found[-1], singles[..., k]]))
+        found.append(apply_float(FLOAT_OPERATIONS[operation], FORMATS[terms.dtype], [found[-1], singles[..., k]]))
     return np.stack(found, -1).astype(terms.dtype)
 
 

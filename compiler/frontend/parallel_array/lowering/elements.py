@@ -16,7 +16,7 @@ import islpy as isl
 from compiler.frontend.affine_functions import Space, chosen, hull, quotient, remainder
 from compiler.frontend.parallel_array.expression import Apply, Boundary, Expression, Stretch, Take, View
 
-__all__ = ["Element", "Loops", "Outside", "sources_of"]
+__all__ = ["Element", "Loops", "Outside"]
 
 _NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t")
 _MOST_TURNS = 4
@@ -58,7 +58,7 @@ class Loops:
             return self.region
         return self.space.box({name: (0, n - 1) for name, n in zip(self.iterators, self.extents, strict=True)})
 
-    @property
+    @cached_property
     def identity(self) -> tuple[isl.PwAff, ...]:
         """The iterators as indices."""
         return tuple(map(self.space.iterator, self.iterators))
@@ -91,6 +91,21 @@ class Element:
     loops: Loops
     text: tuple[str, ...]
 
+    @property
+    def sources(self) -> tuple[Element, ...]:
+        """The elements that it is made of, in the order of its expression's sources. The table of a `Take` is not among
+        them: which of its entries, data decide; nor is the source of a view that no iteration finds inside."""
+        return self._sources[0]
+
+    @property
+    def outside(self) -> tuple[Outside, ...]:
+        """What a view says of indices outside, the first one first."""
+        return self._sources[1]
+
+    @cached_property
+    def _sources(self) -> tuple[tuple[Element, ...], tuple[Outside, ...]]:
+        return _sources_of(self)
+
 
 @dataclass(frozen=True)
 class Outside:
@@ -100,10 +115,7 @@ class Outside:
     value: int
 
 
-def sources_of(element: Element) -> tuple[tuple[Element, ...], tuple[Outside, ...]]:
-    """The elements that one is made of, in the order of its expression's sources; and what a view says of indices
-    outside, the first one first. The table of a `Take` is not among them: which of its entries, data decide; nor is the
-    source of a view that no iteration finds inside."""
+def _sources_of(element: Element) -> tuple[tuple[Element, ...], tuple[Outside, ...]]:
     node, loops = element.node, element.loops
     match node:
         case View():

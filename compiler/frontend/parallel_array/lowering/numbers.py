@@ -9,15 +9,14 @@ import numpy as np
 
 from compiler.frontend import kernel
 from compiler.frontend.kernel import Typed
-from compiler.frontend.parallel_array.element_types import BFLOAT16, BOOL, FLOAT32, FLOATS
+from compiler.frontend.parallel_array.element_types import BOOL, FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Input, Literal, Reduce, Scan
-from compiler.frontend.parallel_array.reference import FLOAT_OPERATIONS
-from compiler.ir import expr, types
+from compiler.frontend.parallel_array.reference import FLOAT_OPERATIONS, FORMATS
+from compiler.ir import expr
 from compiler.ir.types import BIT, Float, Int
 
 __all__ = ["applied", "combined", "constant", "converted", "given_type", "identity_of", "number_type"]
 
-_FLOATS: Mapping[np.dtype, Float] = {FLOAT32: types.FLOAT32, BFLOAT16: types.BFLOAT16}
 _WIDE = Int(64)
 
 _WORDS: Mapping[str, Callable[[Typed, Typed], Typed]] = {
@@ -36,8 +35,8 @@ _BITS: Mapping[str, Callable[[Typed, Typed], Typed]] = {
 
 def number_type(dtype: np.dtype) -> Int | Float:
     """The type of the elements; bool is one bit."""
-    if dtype in _FLOATS:
-        return _FLOATS[dtype]
+    if dtype in FORMATS:
+        return FORMATS[dtype]
     return BIT if dtype == BOOL else Int(8 * dtype.itemsize, dtype.kind == "i")
 
 

@@ -18,7 +18,7 @@ from compiler.frontend.parallel_array.expression import (
     Scatter,
     Take,
 )
-from compiler.frontend.parallel_array.lowering.elements import Element, Loops, sources_of
+from compiler.frontend.parallel_array.lowering.elements import Element, Loops
 from compiler.frontend.parallel_array.lowering.numbers import combined, converted, given_type, identity_of, number_type
 from compiler.frontend.parallel_array.lowering.statements import StatementBuilder, Surroundings, entry
 from compiler.frontend.parallel_array.lowering.stored import Stored, stored_expressions
@@ -153,7 +153,7 @@ class _Lowering:
     def _loaded(self, builder: StatementBuilder, node: Take, part: Element) -> Typed:
         """The entry of a table that is an array: a memory, which is filled before."""
         memory, filled = self._memory(node.table)
-        ((element,), _) = sources_of(part)
+        (element,) = part.sources
         token = builder.read(filled, (part.loops.space.constant(0),))
         word = Load(memory.name, entry(node, builder.value(element)).expr, (token.expr,), memory.type)
         return converted(Typed(word), node.dtype)
@@ -189,5 +189,3 @@ def _placed(loops: Loops, place: Place) -> list[isl.PwAff]:
     """Where an element of a part is in the whole."""
     return [index.scale_val(isl.Val(step)).add(loops.space.constant(first))
             for index, first, step in zip(loops.identity, place.first, place.steps, strict=True)]
-
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import count
 
 import islpy as isl
@@ -12,12 +11,13 @@ import numpy as np
 
 from compiler.analysis.domain_predicate import membership
 from compiler.frontend import kernel
+from compiler.frontend.affine_functions import index_map, pieces_of
 from compiler.frontend.c_scop import building
 from compiler.frontend.kernel import Typed
 from compiler.frontend.parallel_array.element_types import FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Expression, Literal, Take, View
 from compiler.frontend.parallel_array.location import Location as Line
-from compiler.frontend.parallel_array.lowering.elements import Element, Loops, Outside, sources_of
+from compiler.frontend.parallel_array.lowering.elements import Element, Loops, Outside
 from compiler.frontend.parallel_array.lowering.numbers import applied, constant, converted, number_type
 from compiler.ir.expr import Read, pruned
 from compiler.ir.floating import encode_number
@@ -51,7 +51,7 @@ class Surroundings:
 
     def parts(self, element: Element, computed: bool = False) -> tuple[Element, ...]:
         """The elements that one is computed from; none of one that has an array, unless it is to be `computed`."""
-        return () if id(element.node) in self.arrays and not computed else sources_of(element)[0]
+        return () if id(element.node) in self.arrays and not computed else element.sources
 
     def below(self, root: Element, computed: bool = False) -> Iterator[Element]:
         """All elements that one is computed from, and itself, sources first."""
@@ -63,7 +63,7 @@ class Surroundings:
         found = [root.loops.domain]
         for element in self.below(root, computed):
             stored = id(element.node) in self.arrays and not (computed and element is root)
-            for outside in () if stored else sources_of(element)[1]:
+            for outside in () if stored else element.outside:
                 parts = [part for region in found for part in (region & outside.inside, region - outside.inside)]
                 parts = [part.coalesce() for part in parts if not part.is_empty()]
                 found = parts if len(parts) <= _MOST_REGIONS else found
@@ -110,7 +110,7 @@ class StatementBuilder:
         if isinstance(element.node, Literal):
             return self._number(element.node, element.indices)
         if isinstance(element.node, View) and (computed or id(element.node) not in self.around.arrays):
-            return next(constant(outside.value, element.node.dtype) for outside in sources_of(element)[1]
+            return next(constant(outside.value, element.node.dtype) for outside in element.outside
                         if outside.inside.is_empty())
         return converted(self.read(self.around.arrays[id(element.node)], element.indices), element.node.dtype)
 
@@ -122,7 +122,7 @@ class StatementBuilder:
                 assert isinstance(node.table, Literal)
                 return kernel.lookup(self.around.table(node.table), entry(node, parts[0]))
         (found,) = parts
-        for outside in reversed(sources_of(element)[1]):
+        for outside in reversed(element.outside):
             found = self._chosen(outside, found, element.node)
         return found
 
@@ -150,9 +150,7 @@ class StatementBuilder:
 
     def index(self, function: isl.PwAff) -> Typed:
         """The value of a function of the iterators."""
-        pieces: list[tuple[isl.Set, isl.Aff]] = []
-        function.intersect_domain(self.loops.domain).coalesce().foreach_piece(lambda s, a: pieces.append((s, a)))
-        (where, piece), *others = pieces
+        (where, piece), *others = pieces_of(function.intersect_domain(self.loops.domain))
         value = Typed(building.affine(piece, self.loops.iterators, INDEX, where))
         for where, piece in others:
             other = Typed(building.affine(piece, self.loops.iterators, INDEX, where))
@@ -176,9 +174,8 @@ class StatementBuilder:
                          self.location)
 
     def _access(self, array: Array, indices: Sequence[isl.PwAff]) -> Access:
-        functions = list(indices) or [self.loops.space.constant(0)]
-        parts = [isl.Map.from_pw_aff(index) for index in functions]
-        mapping = reduce(isl.Map.flat_range_product, parts).intersect_domain(self.loops.domain).coalesce()
+        domain = self.loops.domain
+        mapping = index_map(domain.get_space(), indices).intersect_domain(domain).coalesce()
         named = mapping.set_tuple_name(isl.dim_type.in_, self.name).set_tuple_name(isl.dim_type.out, array.name)
         return Access(array.name, named, self.location)
 
@@ -189,5 +186,3 @@ def entry(node: Take, index: Typed) -> Typed:
     if node.inside or index.type == BIT or (isinstance(index.type, Int) and not index.type.signed):
         return word
     return kernel.select(word < 0, word + node.table.shape[0], word)
-
-

@@ -22,7 +22,7 @@ from compiler.frontend.parallel_array.expression import (
     Take,
     postorder,
 )
-from compiler.frontend.parallel_array.lowering.elements import Element, Loops, sources_of
+from compiler.frontend.parallel_array.lowering.elements import Element, Loops
 
 __all__ = ["Stored", "stored_expressions"]
 
@@ -38,7 +38,7 @@ class Stored:
 
     def needed(self, part: Element) -> tuple[Element, ...]:
         """The elements that `part` is made of: itself, if it is of another expression."""
-        return sources_of(part)[0] if part.node is self.node else (part,)
+        return part.sources if part.node is self.node else (part,)
 
 
 def stored_expressions(roots: Mapping[str, Expression]) -> dict[int, Stored]:
@@ -59,7 +59,7 @@ def stored_expressions(roots: Mapping[str, Expression]) -> dict[int, Stored]:
         elif isinstance(node, Literal):
             continue
         else:
-            elements = [source for element in used for source in sources_of(element)[0]]
+            elements = [source for element in used for source in element.sources]
         for element in elements:
             uses[id(element.node)].setdefault((id(element.loops), element.text), element)
     return dict(reversed(found.items()))
@@ -106,5 +106,3 @@ def _scanned(source: Expression) -> Iterator[Element]:
     if source.shape[-1] > 1:
         others = Loops.around((*source.shape[:-1], source.shape[-1] - 1))
         yield others.element(source, others.later)
-
-
