@@ -221,7 +221,7 @@ class _Targets:
         work, writes = one, one.touched().writes
         own = _meet(writes, old.span)
         if own:
-            if one.target() not in (old, Rows.of(old.base, old.size, old.count, old.step)):
+            if one.target() not in (old, old.joined):
                 return None
             moved = _replaced(one, "D", old, new)
             if moved is None:

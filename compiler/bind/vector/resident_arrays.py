@@ -8,7 +8,7 @@ inputs and constants are loaded before, outputs are stored behind everything els
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.bind.vector.access_ranges import Span
 from compiler.bind.vector.copy_elimination import without_copies
@@ -61,7 +61,7 @@ class ResidentArrays:
         if isinstance(one, Work) or not self.place(one.code.array, size_of(one.code.array)):
             return one
         local, memory = one.local(), one.memory()
-        inside = type(memory)(memory.base + self.places[one.code.array], memory.size, memory.count, memory.step)
+        inside = replace(memory, base=memory.base + self.places[one.code.array])
         return copy_of(inside, local) if one.code.to_host else copy_of(local, inside)
 
     def _around(self, body: Sequence[Statement], given: Callable[[str], bool]) -> tuple[Statement, ...]:

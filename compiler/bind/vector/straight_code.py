@@ -30,6 +30,11 @@ class Rows:
         return cls(base, size * count) if count == 1 or step == size else cls(base, size, count, step)
 
     @property
+    def joined(self) -> Rows:
+        """The same as one row, if nothing lies between them."""
+        return Rows.of(self.base, self.size, self.count, self.step)
+
+    @property
     def span(self) -> Span:
         """The bytes from the first to the last one."""
         return span(self.base, self.size, [(self.count, self.step)])
@@ -169,8 +174,7 @@ def stated(work: Iterable[Work | Move]) -> Iterator[Statement]:
 def copy_of(target: Rows, source: Rows) -> Work:
     """The instruction that copies bytes; both have as many rows of as many bytes."""
     if target.step == source.step == target.size:
-        target, source = Rows.of(target.base, target.size, target.count, target.step), Rows.of(
-            source.base, source.size, source.count, source.step)
+        target, source = target.joined, source.joined
     rows = target.count > 1
     mode = Mode(Op.VMOV, False, 0, 0, dimensions=int(rows))
     shape = ((target.count, target.step, source.step, 0),) if rows else ()
