@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hw.dma.spec import ROW_BYTES_BITS
 from hw.errors import SluiceError
 
 __all__ = ["DescriptorError", "DmaDescriptor", "DmaLevel"]
@@ -50,8 +51,8 @@ class DmaDescriptor:
     def __post_init__(self) -> None:
         if not 0 <= self.base < 1 << ADDRESS_BITS:
             raise DescriptorError(f"base address {self.base:#x} has more than {ADDRESS_BITS} bits")
-        if not 0 < self.row_bytes < 1 << 24:
-            raise DescriptorError(f"a row of {self.row_bytes} bytes is outside 1..{(1 << 24) - 1}")
+        if not 0 < self.row_bytes < 1 << ROW_BYTES_BITS:
+            raise DescriptorError(f"a row of {self.row_bytes} bytes is outside 1..{(1 << ROW_BYTES_BITS) - 1}")
         for level in self.levels:
             if not 0 < level.count < 1 << COUNT_BITS:
                 raise DescriptorError(f"a count of {level.count} is outside 1..{(1 << COUNT_BITS) - 1}")

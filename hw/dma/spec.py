@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from hw.errors import SluiceError
 
-__all__ = ["ADDRESS_BITS", "ROW", "TILE_JOB", "DmaSpec", "DmaSpecError"]
+__all__ = ["ADDRESS_BITS", "ROW", "ROW_BYTES_BITS", "TILE_JOB", "DmaSpec", "DmaSpecError"]
 
 ADDRESS_BITS = 32
 ROW_BYTES_BITS = 24

@@ -46,7 +46,7 @@ def bank_layout(spec: FabricSpec) -> Layout:
 @lru_cache
 def bank_controller(glb: GlobalBufferSpec) -> AffineSpec:
     """Sizes of a bank's affine controller; its one address is a word address in the bank, both halves of it."""
-    return AffineSpec(address_widths=((2 * glb.half_words - 1).bit_length(),))
+    return AffineSpec(address_widths=((2 * glb.half_words - 1).bit_length(),), time_width=glb.time_width)
 
 
 @dataclass(frozen=True)

@@ -55,13 +55,19 @@ class GlobalBufferSpec:
     `banks`: number of banks, spread evenly over the columns; None for one bank in each column. `half_words`: 16-bit
     words in each of the two halves of a bank. `bus_width`: bits of the memory bus. `paired`: a column that has a bank
     has a second one; the first one only sends words to the array, the second one only takes them from it, where a
-    single one does either.
+    single one does either. `time_width`: bits of the cycles, and of the words of a tile, that a bank counts, 2 to 32.
+    Raises `FabricError` for others.
     """
 
     banks: int | None = None
     half_words: int = 16384
     bus_width: int = 64
     paired: bool = False
+    time_width: int = 24
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.time_width <= 32:
+            raise FabricError(f"a bank counts with 2 to 32 bits, not {self.time_width}")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Retiming: hand-computed cases, the optimum against an integer solver, errors."""
 
+from dataclasses import replace
+
 import pytest
 from cgra_netlists import Builder, gaussian, random_netlist
 from hypothesis import given, settings
@@ -59,6 +61,23 @@ def test_memory_output_moves_within_its_separation():
     retiming = retime(b.build(), one_hop(b.build()))
     assert retiming.words == 0
     assert -5 <= retiming.times[row] - retiming.times[Pin("m", "in0")] <= 20
+
+
+def test_a_memory_output_waits_for_the_start_of_its_fetches():
+    """Also one whose words may come long before what is written: nothing is fetched before the run starts."""
+    b = Builder()
+    i = b.stream_in("i")
+    row, _ = b.line_buffer("m", i, minimum=-50, maximum=20)
+    b.stream_out("o", b.pe("abs", (row, 0)))
+    netlist = b.build()
+    early = retime(netlist, one_hop(netlist)).times[row]
+    late = retime(replace(netlist, starts={row: 17}), one_hop(netlist)).times
+    assert early < 17 and late[row] == 17 and late[Pin("o", "in")] == 17 + early_to_output(netlist, row)
+
+
+def early_to_output(netlist: Netlist, row: Pin) -> int:
+    times = retime(netlist, one_hop(netlist)).times
+    return times[Pin("o", "in")] - times[row]
 
 
 def test_both_outputs_of_a_pe_share_a_time():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,11 @@ import compiler
 from compiler.bind.cgra.overlapping_tiles import first_tiles
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
+from compiler.frontend.c_scop import load_c
 from compiler.ir.interpret import interpret
+from hw.errors import SluiceError
+
+TRISOLV = Path("apps") / "polybench" / "trisolv.c"
 
 
 def test_arrays_larger_than_the_buffer_are_cut_into_tiles():
@@ -55,3 +60,35 @@ def test_pictures_of_more_words_than_a_bank_counts_are_taken_in_tiles():
     design = compiler.compile(load("conv_3_3", width=4096, height=4096), target="cgra", array="16x32")
     assert time.process_time() - start < 20
     assert 4096 ** 2 <= design.predicted_start_to_done <= 1.1 * design.lower_bound
+
+
+def test_a_matrix_in_order_that_banks_cannot_count(tmp_path):
+    """The refusal of the whole matrix, not that of its tiles, which cannot do either; and what it recommends works."""
+    program = load_c(TRISOLV, N=4096)
+    with pytest.raises(SluiceError) as error:
+        compiler.compile(program, target="cgra", array="16x32")
+    assert str(error.value) == (
+        "array L, which statement 'S1' (apps/polybench/trisolv.c:14) reads: a tile of 16777216 words passes the global "
+        "buffer, of which a bank counts up to 16777215; compute it in runs of fewer iterations of the outermost loop, "
+        "or have a larger time_width in the global buffer and the memories (--hardware)")
+    counting = tmp_path / "array.toml"
+    counting.write_text("rows = 16\ncolumns = 32\n[glb]\nhalf_words = 32768\ntime_width = 26\n"
+                        "[mem]\ntime_width = 26\ndepth = 1024\n")
+    design = compiler.compile(program, target="cgra", hardware=str(counting))
+    assert design.predicted_start_to_done <= 1.05 * design.lower_bound
+
+
+def test_a_memory_is_not_read_before_the_start():
+    """The first fetches of x, of which nothing is there yet, would come in cycle -2: the second try fits."""
+    start = time.process_time()
+    design = compiler.compile(load_c(TRISOLV, N=64), target="cgra", array="16x32")
+    assert design.predicted_start_to_done <= 17100 and time.process_time() - start < 20
+
+
+def test_rows_that_no_wide_word_fits_name_the_memories_that_take_them():
+    """The diagonal of rows that are no whole numbers of wide words."""
+    with pytest.raises(SluiceError) as error:
+        compiler.compile(load_c(TRISOLV, N=1001), target="cgra", array="16x32")
+    assert str(error.value) == (
+        "statement 'S2' (apps/polybench/trisolv.c:15) reads 'L' in an order that is no loop nest with constant "
+        "strides, as pub memory tiles need; give each part of the order a loop of its own; use --memory dual-port")

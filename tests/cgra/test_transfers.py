@@ -132,6 +132,14 @@ def test_contiguous_boxes_are_one_row() -> None:
         0x1000, 64 * 64 * 2, tiles=(DmaLevel(16, 64 * 64 * 2), DmaLevel()))
 
 
+def test_boxes_of_more_bytes_than_a_row_may_have_are_rows() -> None:
+    """Rows that follow each other without a gap are one only as far as the engine counts."""
+    large = copy((3000, 3000), [("y", 0, 3000), ("x", 0, 3000)], "x", "y")
+    assert engine_of(large, 0) == DmaDescriptor(0x1000, 6000, DmaLevel(3000, 6000))
+    deep = copy((3000, 300, 10), [("z", 0, 3000), ("y", 0, 300), ("x", 0, 10)], "x", "y", "z")
+    assert engine_of(deep, 0) == DmaDescriptor(0x1000, 6000, DmaLevel(3000, 6000))
+
+
 def test_tiles_of_an_image_are_rows_and_two_levels() -> None:
     assert engine_of(load("gaussian_tiled"), 2) == DmaDescriptor(
         0x1000, 129 * 2, DmaLevel(129, 512), tiles=(DmaLevel(2, 254), DmaLevel(2, 127 * 512)))

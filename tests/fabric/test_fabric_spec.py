@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hw.fabric.bank_config import bank_controller
 from hw.fabric.spec import FabricError, FabricSpec, GlobalBufferSpec, TileKind
 from hw.memtile import MemTileSpec
 from hw.pe import PeSpec
@@ -66,6 +67,14 @@ def test_what_cannot_be_built_is_an_error(parameters: dict[str, Any], message: s
     with pytest.raises(FabricError) as caught:
         FabricSpec(**size | parameters)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("bits", [1, 33])
+def test_banks_count_with_up_to_32_bits(bits: int) -> None:
+    with pytest.raises(FabricError) as caught:
+        GlobalBufferSpec(time_width=bits)
+    assert str(caught.value) == f"a bank counts with 2 to 32 bits, not {bits}"
+    assert bank_controller(GlobalBufferSpec(time_width=32)).time_width == 32
 
 
 def test_a_place_outside_is_an_error() -> None:

@@ -382,12 +382,14 @@ def _schedule_port(buffers: Sequence[PlacedBuffer], stores: list[_Store], fetche
 
 def _lead_bounds(fetch: _Fetch, store: _Store, region: int) -> tuple[int, int, int]:
     """Legal leads are more than the first number and less than the second, each less the delay of the stores: every
-    block is stored before its fetch, and not yet overwritten. And at most the third: no slot is reused early."""
+    block is stored before its fetch, and not yet overwritten. And at most the third: no slot is reused early, and no
+    fetch comes before the start."""
     block, first_use = fetch.block[fetch.needed], fetch.first_use[fetch.needed]
     known, over = block < store.count, block + region < store.count
     high = int(np.min(first_use[known] - store.complete.at(block[known]), initial=-NEVER))
     low = int(np.max(first_use[over] - store.complete.at(block[over] + region), initial=NEVER))
-    return low, high, int(np.min(fetch.first_use + 1 - fetch.previous_use, initial=-NEVER))
+    free = int(np.min(fetch.first_use + 1 - fetch.previous_use, initial=-NEVER))
+    return low, high, min(free, int(fetch.first_use[0]))
 
 
 def _with_tiles(ranges: Sequence[int], traffic: BufferTraffic) -> tuple[int, ...]:

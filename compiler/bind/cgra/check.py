@@ -73,7 +73,8 @@ def _check_added(netlist: Netlist, original: Netlist) -> None:
         if edge is None or edge.source != wanted.source or edge.distance + distance != wanted.distance:
             raise PhysicalError(f"{wanted} is missing or changed")
     added = len(netlist.nodes) - len(original.nodes)
-    if netlist.separations != original.separations or len(into) != len(original.edges) + added:
+    kept = (netlist.separations, netlist.starts) == (original.separations, original.starts)
+    if not kept or len(into) != len(original.edges) + added:
         raise PhysicalError("the netlist has connections or bounds that the original has not")
 
 
@@ -205,6 +206,9 @@ def _check_streams(physical: Physical) -> None:
 
 def _check_separations(physical: Physical) -> None:
     times = physical.retiming.times
+    for pin, start in physical.netlist.starts.items():
+        if times.get(pin, start) < start:
+            raise PhysicalError(f"{pin} is due at {times[pin]}, its memory begins to fetch for {start}")
     for s in physical.netlist.separations:
         if s.output not in times or s.input not in times:
             raise PhysicalError(f"the separation of {s.output} and {s.input} has no times")

@@ -63,7 +63,7 @@ def fold_feedback(netlist: Netlist, kept: Collection[Pin]) -> LocalFeedback:
     folding = _Folding(dict(netlist.nodes), {edge.sink: edge for edge in netlist.edges}, frozenset(kept))
     for name in netlist.nodes:
         folding.fold(name)
-    return LocalFeedback(Netlist(folding.nodes, tuple(folding.into.values()), netlist.separations),
+    return LocalFeedback(replace(netlist, nodes=folding.nodes, edges=tuple(folding.into.values())),
                          folding.selects, folding.own)
 
 

@@ -479,7 +479,7 @@ def map_program(schedule: Schedule, mem: MemTileSpec, sparse: bool = False, shar
     uses = builder.connect_shared()
     edges = (*builder.edges, *builder.allocator.edges)
     nodes = builder.heard_nodes(edges) | builder.allocator.nodes()
-    netlist = Netlist(nodes, edges, tuple(builder.allocator.separations))
+    netlist = Netlist(nodes, edges, tuple(builder.allocator.separations), builder.allocator.starts)
     netlist.verify()
     local = fold_feedback(netlist, {signal.pin for signal in builder.results.values()})
     return Application(schedule, local.netlist, builder.allocator.tiles, list(buffers.values()), builder.taps,

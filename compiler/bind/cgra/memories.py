@@ -23,6 +23,7 @@ from compiler.bind.cgra.addresses import AddressUnits
 from compiler.bind.cgra.memory_stock import MemoryStock
 from compiler.bind.cgra.netlist import Edge, MemNode, Node, Pin, SkewBound
 from compiler.bind.cgra.operands import Signal
+from compiler.bind.cgra.timing import MEMORY_START
 from hw.errors import SluiceError
 from hw.memtile import AddressedConfig, AddressedInput, AddressedOutput, DualPortConfig, MemTileSpec, PubConfig
 from hw.memtile.spec import ConfigurationError
@@ -127,6 +128,7 @@ class MemoryAllocator:
         self.tiles: list[MemoryTile] = []
         self.edges: list[Edge] = []
         self.separations: list[SkewBound] = []
+        self.starts: dict[Pin, int] = {}
         self.addresses = AddressUnits(counter, cycles, self.edges, self.separations)
 
     @property
@@ -332,6 +334,11 @@ class MemoryAllocator:
         return False
 
     @property
+    def _start(self) -> int:
+        """Least time of an output that is read in cycle 0: its first fetch comes in cycle 0, too, or later."""
+        return MEMORY_START if self.spec.kind == "pub" else 1
+
+    @property
     def _latency(self) -> int:
         return wide_fetch.MIN_LATENCY if self.spec.kind == "pub" else dual_port.MIN_LATENCY
 
@@ -369,8 +376,9 @@ class MemoryAllocator:
         if self.spec.kind == "dual-port-pe":
             self._address(tile, traffic, chained)
         signals = []
-        for life, output in zip(lifetimes, outputs, strict=True):
+        for life, read, output in zip(lifetimes, traffic.reads, outputs, strict=True):
             out = Pin(tile.name, f"out{output}")
+            self.starts[out] = self._start - int(read.time[0])
             self.separations.append(SkewBound(out, pin, life.minimum_shift() + self._latency,
                                                life.maximum_shift(chained)))
             if not back:

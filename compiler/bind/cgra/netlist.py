@@ -6,6 +6,7 @@ from them by retiming (`compiler.bind.cgra.retime`). Liu 2023, sections 4.2 and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -94,11 +95,13 @@ class SkewBound:
 
 @dataclass(frozen=True)
 class Netlist:
-    """Units by name, connections, and the separations that memories impose."""
+    """Units by name, connections, and the separations that memories impose. `starts`: the earliest times of outputs of
+    memories, whose first fetch cannot come before the run starts."""
 
     nodes: dict[str, Node]
     edges: tuple[Edge, ...]
     separations: tuple[SkewBound, ...] = field(default=())
+    starts: Mapping[Pin, int] = field(default_factory=dict)
 
     @cached_property
     def nets(self) -> dict[Pin, tuple[Edge, ...]]:

@@ -9,7 +9,7 @@ cycles can come from a longer route instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ortools.linear_solver import pywraplp
 
@@ -159,7 +159,7 @@ def insert_delays(netlist: Netlist, plan: DelayPlan) -> Netlist:
             last = Pin(name, f"{network}0")
             moved |= dict.fromkeys(taps, last)
     edges = [Edge(moved.get(e.sink, e.source), e.sink, e.network, e.distance) for e in netlist.edges]
-    return Netlist(nodes, (*edges, *added), netlist.separations)
+    return replace(netlist, nodes=nodes, edges=(*edges, *added))
 
 
 def _fresh(stem: str, number: int, taken: Mapping[str, object]) -> str:

@@ -221,15 +221,18 @@ class ArraySpace:
         return (yield Step(lambda _: elastic_design(found, options), choice, ("elastic", id(found)), final=True))
 
     def _in_tiles(self, choice: Candidate, known: int) -> _Designs:
-        """As one tile where that takes fewer steps and is possible."""
+        """As one tile where that takes fewer steps and is possible; where tiles do not fit, it says why it is not."""
         sooner = yield from ask(self.stages.fits_sooner, choice) if not choice.one_tile else _given(False)
         if isinstance(sooner, Infeasible):
             return sooner
-        if sooner:
-            found = yield from self._in_tiles(replace(choice, one_tile=True), known)
-            if not isinstance(found, Infeasible):
-                return found
-        return (yield from self._behind_guards(choice, known))
+        if not sooner:
+            return (yield from self._behind_guards(choice, known))
+        whole = yield from self._in_tiles(replace(choice, one_tile=True), known)
+        if not isinstance(whole, Infeasible):
+            return whole
+        found = yield from self._behind_guards(choice, known)
+        tiles_do_not_fit = isinstance(found, Infeasible) and found.because(StreamError)
+        return whole if tiles_do_not_fit and whole.because(StreamError, AccessPatternError) else found
 
     def _behind_guards(self, choice: Candidate, known: int) -> _Designs:
         """With what predicated-off reads deliver: the fastest way that is possible."""

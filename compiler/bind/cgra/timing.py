@@ -113,6 +113,10 @@ class TimingSystem:
                 self.anchors[index] = self.stream_latency
             elif index not in followers:
                 self.anchors[index] = MEMORY_START
+        for pin, start in self.netlist.starts.items():
+            if pin in self.variables:
+                index = self.variables[pin]
+                self.anchors[index] = max(start, self.anchors.get(index, start))
         successors: dict[int, list[int]] = {}
         for bound in self.bounds:
             successors.setdefault(bound.before, []).append(bound.after)

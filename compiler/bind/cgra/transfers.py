@@ -21,6 +21,7 @@ from compiler.ir.types import BFLOAT16, Float, Int
 from compiler.sched.static.schedule import StatementSchedule
 from compiler.sched.streams.streams import Footprint, StagedProgram, StreamError, row_major
 from hw.dma.descriptor import LINE_BYTES, DescriptorError, DmaDescriptor, DmaLevel
+from hw.dma.spec import ROW_BYTES_BITS
 from hw.fabric.bank_config import BankConfig, bank_controller
 from hw.fabric.spec import GlobalBufferSpec
 from hw.memtile import Affine, AffineNest
@@ -108,8 +109,9 @@ def bands_of(staged: StagedProgram, footprint: Footprint, entry: StatementSchedu
     most = (1 << bank_controller(glb).time_width) - 1
     if footprint.words > most:
         raise StreamError(f"{staged.label(footprint)}: a tile of {footprint.words} words passes the global buffer, of "
-                          f"which a bank counts up to {most}; add tile loops around all statements")
-    row_bytes, levels = _innermost(_merged(_levels(footprint, staged.program.array(footprint.array))))
+                          f"which a bank counts up to {most}; compute it in runs of fewer iterations of the outermost "
+                          "loop, or have a larger time_width in the global buffer and the memories (--hardware)")
+    row_bytes, levels = _box(footprint, staged.program.array(footprint.array))
     steps = levels[0][0] if levels else row_bytes
     box = Box(steps, footprint.words * ELEMENT_BYTES // steps)
     found = choose_bands(_nest(footprint, entry), box, glb, staged.tiles, least)
@@ -150,7 +152,7 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
     cannot count.
     """
     steps = [s * ELEMENT_BYTES for s in row_major(array.shape)]
-    row_bytes, levels = _innermost(_merged(_levels(footprint, array)))
+    row_bytes, levels = _box(footprint, array)
     if bands.block:
         (rows, row_stride), _ = _levels(footprint, array)
         row_bytes = bands.block * ELEMENT_BYTES
@@ -167,6 +169,14 @@ def descriptor(footprint: Footprint, array: Array, address: int, tile_starts: tu
         return DmaDescriptor(base, row_bytes, inner, planes, _two(tiles), bands.steps)
     except DescriptorError as error:
         raise StreamError(f"array {array.name}: {error}") from None
+
+
+def _box(footprint: Footprint, array: Array) -> tuple[int, list[tuple[int, int]]]:
+    """Bytes of a row, and the levels around it, outermost first: as few as they can be, of rows that the engine
+    counts."""
+    levels = _levels(footprint, array)
+    found = _innermost(_merged(levels))
+    return found if found[0] < 1 << ROW_BYTES_BITS else _innermost([levels[0], *_merged(levels[1:])])
 
 
 def _innermost(levels: list[tuple[int, int]]) -> tuple[int, list[tuple[int, int]]]:

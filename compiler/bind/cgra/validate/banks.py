@@ -166,12 +166,23 @@ class BankProof:
 
     @cached_property
     def _steps(self) -> tuple[isl.Map, isl.Map, isl.Map]:
-        access, d = self.accesses, self.descriptor
-        row_words = d.row_bytes // _BYTES
+        access, (row_words, rows, planes) = self.accesses, self._run
         address = access.relation(f"[k, j, {access.unwrapped(0).text}]")
-        box = isl.Map(f"{{ [k, j, a] -> [k, j, p, r, q] : 0 <= q < {row_words} and 0 <= r < {d.rows.count} and "
-                      f"0 <= p < {d.planes.count} and a = {d.rows.count * row_words}*p + {row_words}*r + q }}")
+        box = isl.Map(f"{{ [k, j, a] -> [k, j, p, r, q] : 0 <= q < {row_words} and 0 <= r < {rows} and "
+                      f"0 <= p < {planes} and a = {rows * row_words}*p + {row_words}*r + q }}")
         return address, box, self._elements_of_box
+
+    @property
+    def _run(self) -> tuple[int, int, int]:
+        """Words of a row, rows and planes of a tile's box, where rows or planes that follow each other without a gap
+        are one row: quotients by the length of a row say nothing then, and are dear to isl."""
+        d = self.descriptor
+        size, rows, planes = d.row_bytes, d.rows.count, d.planes.count
+        if rows > 1 and d.rows.stride == size:
+            size, rows = size * rows, 1
+        if planes > 1 and rows == 1 and d.planes.stride == size:
+            size, planes = size * planes, 1
+        return size // _BYTES, rows, planes
 
     @property
     def _elements_of_box(self) -> isl.Map:
