@@ -178,10 +178,12 @@ class Translation:
         if space.mask is not None:
             terms = space.mask.select(terms, neutral_number(found.op, terms.dtype))
         axes = written.reduced
+        if all(space.sizes[k] == 1 for k in axes):  # one term for each element is no sum
+            terms, axes = terms[tuple(0 if k in axes else slice(None) for k in range(terms.ndim))], ()
         if found.op in ("add", "sub"):
             total = (terms.sum(axes, container(kind)) if axes else terms).astype(container(kind))
             return cut(before + total if found.op == "add" else before - total, kind)
-        less = terms.min(axes) if found.op == "min" else terms.max(axes)
+        less = terms if not axes else terms.min(axes) if found.op == "min" else terms.max(axes)
         return (minimum if found.op == "min" else maximum)(before, less.astype(container(kind)))
 
     def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: Space) -> Array:

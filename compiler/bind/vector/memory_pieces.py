@@ -65,6 +65,12 @@ def _within(inner: Box, outer: Box) -> bool:
     return all(first <= low and high <= last for (low, high), (first, last) in zip(inner, outer, strict=True))
 
 
+def _keeps(statement: ProgramStatement, access: Access, space: Space) -> bool:
+    """Whether elements around those of the iterations are stored again as an access finds them."""
+    own = statement.write
+    return space.mask is not None and access.array == own.array and access.map.is_equal(own.map)
+
+
 def _box_of(part: Written) -> Box:
     return tuple((along.start, along[-1] + 1) for along in map(part.along, range(part.value.ndim)))
 
@@ -147,8 +153,9 @@ class _PieceTranslation(Translation):
         read = access.map.intersect_domain(statement.domain).range()
         held = self._held(access.array)
         whole = tuple((0, n) for n in held.shape)
-        around = _clipped(_element_box(access.map.intersect_domain(self.space_of(statement).domain).range()), whole)
-        return held.source(around if read.is_empty() else _element_box(read), around)
+        space = self.space_of(statement)
+        around = _clipped(_element_box(access.map.intersect_domain(space.domain).range()), whole)
+        return held.source(around if read.is_empty() or _keeps(statement, access, space) else _element_box(read), around)
 
     def _held(self, name: str, role: str = "array") -> _InMemory:
         if name not in self._memory:

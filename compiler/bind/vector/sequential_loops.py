@@ -27,7 +27,14 @@ from compiler.bind.vector.iteration_masks import IterationMask
 from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
-from compiler.bind.vector.statement_groups import in_time, needs_itself, split_by_sources, unwritten_arrays
+from compiler.bind.vector.moving_boxes import MovingBoxes, moving_boxes
+from compiler.bind.vector.statement_groups import (
+    in_time,
+    needs_itself,
+    read_from_others,
+    split_by_sources,
+    unwritten_arrays,
+)
 from compiler.bind.vector.statement_order import carrying_turns, singles_of
 from compiler.bind.vector.statement_precedence import groups_of
 from compiler.bind.vector.turns import Turns
@@ -55,7 +62,12 @@ PEELED = 3
 FEW = 4
 """Turns of a loop that are made one by one."""
 
+PARTS = 4
+"""Parts of a loop whose iterations do ever less, or ever more: each has boxes of its own size."""
+
 Code = tuple[Statement, ...]
+Pairs = Sequence[tuple[ProgramStatement, ProgramStatement]]
+"""Statements, each with the same in the turns of the loops around it."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +161,10 @@ class _Boxes:
         return tuple(low + turn * step for low, step in zip(self.low, self.steps, strict=True))
 
 
+_BoxesOf = Mapping[int, _Boxes | MovingBoxes]
+"""Boxes around the iterations of statements, by the identity of these."""
+
+
 def _box(space: isl.Space, lows: Sequence[int], sizes: Sequence[int]) -> isl.Set:
     return box_of(space, [(low, low + size - 1) for low, size in zip(lows, sizes, strict=True)])
 
@@ -176,7 +192,7 @@ class SequentialCode:
     # Statements in order.
 
     def _sequence(self, statements: Sequence[ProgramStatement], place: _Place,
-                  boxes: Mapping[int, _Boxes] | None = None, turn: int = 0) -> Code:
+                  boxes: _BoxesOf | None = None, turn: int = 0) -> Code:
         """The code of statements in a turn of the loops around them. `boxes`: around the iterations of some, by their
         identity, in the turns of the innermost one; `turn` is the number of this one."""
         found: list[Statement] = []
@@ -233,25 +249,63 @@ class SequentialCode:
         return min(64, 1 << (isqrt(self.pieces.spec.capacity // (4 * size)).bit_length() - 1))
 
     def _loop(self, group: Sequence[ProgramStatement], place: _Place) -> Code:
-        pairs = [(s, _restricted(self.program, s, place)) for s in group]
-        pairs = [(s, now) for s, now in pairs if not now.domain.is_empty()]
+        pairs = self._inside(group, place)
         if not pairs:
             return ()
         group, now = [s for s, _ in pairs], [n for _, n in pairs]
-        turns, space = carrying_turns(self.program, now, place.agree), self._time_space()
+        turns = carrying_turns(self.program, now, place.agree)
         if turns.count == 1:
             return self._piece(in_time(self.program, now), {})
-        if turns.count > 2 * self._block:
+        if turns.count > 2 * self._block and self._feeds_blocks(group, place, turns):
             return self._blocks(group, place, turns)
-        agree = turns.same(space, 1)
-        around = [(id(s), self._boxes(s, n, turns)) for s, n in zip(group, now, strict=True)]
-        boxes = {name: found for name, found in around if found is not None}
+        boxes = self._around(pairs, turns)
+        if not any(isinstance(box, MovingBoxes) for box in boxes.values()):
+            return self._alike(group, place, turns, boxes)
+        return tuple(s for part in turns.divided(PARTS) for s in self._part(group, place, part))
+
+    def _inside(self, group: Sequence[ProgramStatement], place: _Place) -> Pairs:
+        """Statements that have instances in the turns of the loops around them, with these."""
+        pairs = [(s, _restricted(self.program, s, place)) for s in group]
+        return [(s, now) for s, now in pairs if not now.domain.is_empty()]
+
+    def _part(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> Code:
+        """Some of the turns of a loop, with boxes of their own."""
+        space = self._time_space()
+        pairs = self._inside(group, place.inside(turns.part(space, 0, turns.count - 1), isl.Map.universe(
+            isl.Space.map_from_domain_and_range(space, space))))
+        return self._alike([s for s, _ in pairs], place, turns, self._around(pairs, turns)) if pairs else ()
+
+    def _alike(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns, boxes: _BoxesOf) -> Code:
+        """The turns of a loop, with boxes around the iterations of some statements."""
+        space, agree = self._time_space(), turns.same(self._time_space(), 1)
 
         def code(turn: int, masked: bool) -> Code:
             return self._sequence(group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None,
                                   turn)
 
         return self._turns(code, turns.count, group[0])
+
+    def _around(self, pairs: Pairs, turns: Turns) -> _BoxesOf:
+        """Boxes around the iterations of statements, by the identity of those that need them."""
+        long = turns.count > 2 * self._block
+        found = [(id(s), self._moving_boxes(s, now, turns) if long else self._boxes(s, now, turns)) for s, now in pairs]
+        return {name: boxes for name, boxes in found if boxes is not None}
+
+    def _feeds_blocks(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> bool:
+        """Whether even the last turn of a block accumulates over what other blocks have made."""
+        space, block = self._time_space(), self._block
+        same = turns.same(space, block)
+        inside = same if place.agree is None else place.agree.intersect(same)
+        last = place.inside(turns.part(space, 2 * block - 1, 2 * block - 1), inside)
+        names = {s.write.array for s in group}
+        for statement in group:
+            own = accumulation_of(self.program, statement)
+            if own is None or all(r.array not in names for n, r in enumerate(statement.reads) if n != own.read):
+                continue
+            far = read_from_others(self.program, group, statement, inside)
+            if not _restricted(self.program, replace(statement, domain=far), last).domain.is_empty():
+                return True
+        return False
 
     def _time_space(self) -> isl.Space:
         return self.program.order_of(self.program.statements[0].name).range().get_space()
@@ -290,7 +344,8 @@ class SequentialCode:
 
     # Boxes around iterations.
 
-    def _boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> _Boxes | None:
+    def _boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns
+               ) -> _Boxes | MovingBoxes | None:
         """Boxes of one size around the iterations in every turn; None if these are such boxes."""
         space, order = self._time_space(), self.program.order_of(statement.name)
         domains = [now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain())
@@ -303,11 +358,18 @@ class SequentialCode:
                for domain, first in zip(domains, lows, strict=True)):
             return None
         if turns.count * prod(sizes) > MOST_POINTS:
-            raise VectorTargetError(f"{statement}: its instances in the iterations of a loop with a loop-carried "
-                                    "dependence are of different shape")
+            return self._moving_boxes(statement, now, turns)
         table = np.stack([IterationMask(d, first, sizes).table() if not d.is_empty() else np.zeros(sizes, np.bool_)
                           for d, first in zip(domains, lows, strict=True)])
         return _Boxes(steps, low, sizes, array_constant(table))
+
+    def _moving_boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> MovingBoxes | None:
+        """The same in any number of turns."""
+        found = moving_boxes(self.program, now, turns)
+        if found is None:
+            raise VectorTargetError(f"{statement}: its instances in the iterations of a loop with a loop-carried "
+                                    "dependence are of different shape")
+        return found if found.open else None
 
     # Accumulating over what grows from block to block.
 

@@ -14,7 +14,7 @@ from compiler.bind.vector.statement_precedence import before, carries, touching
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["in_time", "needs_itself", "split_by_sources", "unwritten_arrays"]
+__all__ = ["in_time", "needs_itself", "read_from_others", "split_by_sources", "unwritten_arrays"]
 
 
 def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement]:
@@ -39,16 +39,22 @@ def split_by_sources(program: Program, statements: Sequence[Statement], agree: i
     with them have written, and the others. What is accumulated does not count."""
     found: list[Statement] = []
     for statement in statements:
-        own = accumulation_of(program, statement)
-        reads = [read for n, read in enumerate(statement.reads) if own is None or n != own.read]
-        near = isl.Set.empty(statement.domain.get_space())
-        for other in statements:
-            for read in reads:
-                near = near.union(_fed(program, other, statement, read, agree))
-        near = near.coalesce()
-        far = statement.domain.subtract(near).coalesce()
+        far = read_from_others(program, statements, statement, agree)
+        near = statement.domain.subtract(far).coalesce()
         found += [replace(statement, domain=part) for part in (far, near) if not part.is_empty()]
     return found
+
+
+def read_from_others(program: Program, sources: Sequence[Statement], statement: Statement, agree: isl.Map) -> isl.Set:
+    """The instances of a statement that read nothing but what instances of `sources` that do not agree with them have
+    written. What is accumulated does not count."""
+    own = accumulation_of(program, statement)
+    reads = [read for n, read in enumerate(statement.reads) if own is None or n != own.read]
+    near = isl.Set.empty(statement.domain.get_space())
+    for other in sources:
+        for read in reads:
+            near = near.union(_fed(program, other, statement, read, agree))
+    return statement.domain.subtract(near).coalesce()
 
 
 def _fed(program: Program, source: Statement, sink: Statement, read: Access, agree: isl.Map) -> isl.Set:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import islpy as isl
 
@@ -30,6 +31,12 @@ class Turns:
         times = isl.Set.universe(space)
         times = times.lower_bound_val(isl.dim_type.set, self.dimension, isl.Val(self.low + first))
         return times.upper_bound_val(isl.dim_type.set, self.dimension, isl.Val(self.low + last))
+
+    def divided(self, parts: int) -> Iterator[Turns]:
+        """The turns in so many loops, or in one for each turn if there are fewer."""
+        parts = min(parts, self.count)
+        ends = [self.low + self.count * number // parts for number in range(parts + 1)]
+        yield from (Turns(self.dimension, first, end - 1) for first, end in pairwise(ends))
 
     def same(self, space: isl.Space, block: int) -> isl.Map:
         """Pairs of times in the same block of so many turns."""

@@ -1,0 +1,160 @@
+"""Boxes around what a statement does in each turn of a loop, where turns differ in how much they do.
+
+A turn of a decomposition does less than the one before: rows and columns beyond the diagonal. Code of one shape does all
+turns if it runs over a box around the iterations of any of them, and a mask says which points of it a turn has. What
+says that a point is an iteration are inequalities, in which the number of the turn is a summand: over the points of the
+box each takes the values of a table of zeros followed by ones, from a place on that moves with the turn. So code, masks
+and the time to find them do not grow with the number of turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+import numpy as np
+
+from compiler.analysis.boxes import bounds, box_of
+from compiler.bind.vector.iteration_spaces import Around
+from compiler.bind.vector.turns import Turns
+from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
+from compiler.frontend.parallel_array.functions import where
+from compiler.frontend.parallel_array.views import viewed
+from compiler.ir.program import Program, Statement
+
+__all__ = ["MovingBoxes", "moving_boxes"]
+
+
+@dataclass(frozen=True)
+class _Inequality:
+    """``coefficients . point + step * turn + constant >= 0``; point and turn count from 0."""
+
+    coefficients: tuple[int, ...]
+    step: int
+    constant: int
+
+    def values(self, sizes: Sequence[int], turns: int) -> tuple[int, int]:
+        """The least and the greatest value on the left, for the points of a box in so many turns."""
+        moves = [(c, n - 1) for c, n in (*zip(self.coefficients, sizes, strict=True), (self.step, turns))]
+        return (self.constant + sum(c * n for c, n in moves if c < 0),
+                self.constant + sum(c * n for c, n in moves if c > 0))
+
+    def rising(self) -> tuple[int, ...]:
+        """The coefficients, the last of them that is not 0 positive."""
+        last = next((c for c in reversed(self.coefficients) if c), 1)
+        return self.coefficients if last > 0 else tuple(-c for c in self.coefficients)
+
+
+@dataclass(frozen=True)
+class _MovingMask:
+    """The iterations of one turn."""
+
+    boxes: MovingBoxes
+    turn: int
+
+    def select(self, value: Array, others: ArrayLike) -> Array:
+        """`value` for all iterations, and `others` for the points around them."""
+        bits: Array | None = None
+        for inequality in self.boxes.open:
+            own = self._bits(inequality)
+            bits = own if bits is None else bits & own
+        return value if bits is None else where(bits, value, others)
+
+    def _bits(self, inequality: _Inequality) -> Array:
+        """Where the inequality holds in this turn: of the extent of the box along the iterators in it, of 1 along the
+        others."""
+        low, high = inequality.values(self.boxes.sizes, self.boxes.turns)
+        now = inequality.constant + inequality.step * self.turn
+        rows = inequality.rising()
+        table, first = np.arange(low, high + 1) >= 0, now - low
+        if rows != inequality.coefficients:
+            table, first = table[::-1], high - now
+        sizes = tuple(n if c else 1 for c, n in zip(rows, self.boxes.sizes, strict=True))
+        expression = array_constant(table).expression
+        return Array(viewed(expression, sizes, (rows,), (first,), None, expression.location))
+
+
+@dataclass(frozen=True)
+class MovingBoxes:
+    """Boxes of `sizes` points around the iterations of a statement in each of so many `turns` of a loop: the box of
+    turn 0 begins at `low`, that of the next one `steps` farther. `inequalities` hold for iterations alone."""
+
+    low: tuple[int, ...]
+    steps: tuple[int, ...]
+    sizes: tuple[int, ...]
+    turns: int
+    inequalities: tuple[_Inequality, ...]
+
+    @cached_property
+    def open(self) -> tuple[_Inequality, ...]:
+        """The inequalities that do not hold for some point of some box."""
+        return tuple(i for i in self.inequalities if i.values(self.sizes, self.turns)[0] < 0)
+
+    @property
+    def points(self) -> int:
+        """Points of a box."""
+        return int(np.prod(self.sizes, dtype=np.int64))
+
+    def around(self, statement: Statement, turn: int) -> Around:
+        """The box of a turn."""
+        lows = [low + turn * step for low, step in zip(self.low, self.steps, strict=True)]
+        ends = [(low, low + size - 1) for low, size in zip(lows, self.sizes, strict=True)]
+        return Around(box_of(statement.domain.get_space(), ends), _MovingMask(self, turn))
+
+
+def moving_boxes(program: Program, statement: Statement, turns: Turns) -> MovingBoxes | None:
+    """Boxes around the iterations of a statement in the turns of a loop; None if these are no convex sets that change
+    linearly from turn to turn, or if there are none."""
+    given = _by_turn(program, statement, turns)
+    if given.is_empty():
+        return None
+    found = given.get_basic_maps()
+    if len(found) != 1 or found[0].dim(isl.dim_type.div):
+        return None
+    low, steps, sizes = zip(*_axes(given, turns.count), strict=True) if statement.iterators else ((), (), ())
+    inequalities = tuple(i for c in found[0].get_constraints() for i in _inequalities(c, low, steps))
+    return MovingBoxes(low, steps, sizes, turns.count, inequalities)
+
+
+def _by_turn(program: Program, statement: Statement, turns: Turns) -> isl.Map:
+    """From turns, counted from 0, to the iterations in them."""
+    order = program.order_of(statement.name).intersect_domain(statement.domain).reverse()
+    after = order.dim(isl.dim_type.in_) - turns.dimension - 1
+    order = order.project_out(isl.dim_type.in_, turns.dimension + 1, after)
+    order = order.project_out(isl.dim_type.in_, 0, turns.dimension)
+    number = isl.Map(f"{{ [t] -> [t - {turns.low}] : {turns.low} <= t <= {turns.high} }}")
+    return order.apply_domain(number).coalesce()
+
+
+def _axes(given: isl.Map, count: int) -> Iterator[tuple[int, int, int]]:
+    """For each iterator the first point of the box in turn 0, how far it moves from turn to turn, and its extent.
+
+    The first iteration of a convex set is a convex function of the turn, the last one a concave one: if the first, the
+    second and the last turn lie on a line, all do."""
+    whole = bounds(given.range())
+    samples = [_in_turn(given, turn) for turn in dict.fromkeys((0, 1, count - 1))]
+    known = [] if any(turn.is_empty() for turn in samples) else [bounds(turn) for turn in samples]
+    for axis, (low, high) in enumerate(whole):
+        ends = [turn[axis] for turn in known]
+        step = ends[1][0] - ends[0][0] if len(ends) > 1 else 0
+        size = ends[0][1] - ends[0][0] + 1 if ends else 0
+        linear = ends and all(first == ends[0][0] + step * turn and last == first + size - 1
+                              for turn, (first, last) in zip((0, 1, count - 1), ends, strict=False))
+        yield (ends[0][0], step, size) if linear and step else (low, 0, high - low + 1)
+
+
+def _in_turn(given: isl.Map, turn: int) -> isl.Set:
+    return given.fix_val(isl.dim_type.in_, 0, isl.Val(turn)).range()
+
+
+def _inequalities(constraint: isl.Constraint, low: Sequence[int], steps: Sequence[int]) -> Iterator[_Inequality]:
+    """A constraint on turns and iterations as inequalities on points of boxes."""
+    own = [constraint.get_coefficient_val(isl.dim_type.out, axis).to_python() for axis in range(len(low))]
+    step = constraint.get_coefficient_val(isl.dim_type.in_, 0).to_python()
+    constant = constraint.get_constant_val().to_python() + sum(c * first for c, first in zip(own, low, strict=True))
+    step += sum(c * by for c, by in zip(own, steps, strict=True))
+    yield _Inequality(tuple(own), step, constant)
+    if constraint.is_equality():
+        yield _Inequality(tuple(-c for c in own), -step, -constant)
