@@ -6,7 +6,7 @@ way through memory, if each reads all from one of them or all from memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -26,6 +26,7 @@ from compiler.bind.vector.graph import Leaf, Node, Part, Value
 from compiler.bind.vector.ir import Loop, MemoryArray, Statement, Transfer
 from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.layout import extents, regions
+from compiler.bind.vector.moving_boxes import MovingMask
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.resident_arrays import ResidentArrays
@@ -223,7 +224,14 @@ class PieceCompiler:
     def code(self, statements: Sequence[ProgramStatement], spaces: Spaces) -> tuple[Statement, ...]:
         """Statements that compute those of the program at once. Raises `VectorTargetError`."""
         translation = _PieceTranslation(self.program, spaces)
-        return self._stored(translation.piece(statements), translation.boxes())
+        written = translation.piece(statements)
+        return self._stored(written, translation.boxes() | self._tables(map(spaces, statements)))
+
+    def _tables(self, spaces: Iterable[Space]) -> dict[str, tuple[str, Part]]:
+        """The inputs of masks that are parts of constants: where these lie on chip does not depend on the part."""
+        found = [table for space in spaces if isinstance(space.mask, MovingMask) for table in space.mask.tables()]
+        return {table.name: (self.pool.constant(table.words), Part(table.words.shape, (table.first,), (1,)))
+                for table in found}
 
     def zeros(self, names: Sequence[str]) -> tuple[Statement, ...]:
         """Statements that fill arrays with zeros."""

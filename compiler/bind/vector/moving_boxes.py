@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 import islpy as isl
 import numpy as np
@@ -19,12 +20,12 @@ import numpy as np
 from compiler.analysis.boxes import bounds, box_of
 from compiler.bind.vector.iteration_spaces import Around
 from compiler.bind.vector.turns import Turns
-from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
+from compiler.frontend.parallel_array.array import Array, ArrayLike, input
 from compiler.frontend.parallel_array.functions import where
 from compiler.frontend.parallel_array.views import viewed
 from compiler.ir.program import Program, Statement
 
-__all__ = ["MovingBoxes", "moving_boxes"]
+__all__ = ["MaskTable", "MovingBoxes", "MovingMask", "moving_boxes"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,30 @@ class _Inequality:
 
 
 @dataclass(frozen=True)
-class _MovingMask:
+class MaskTable:
+    """The elements from `first` on of a constant array of bits, as an input of one dimension with that `name`. Bits are
+    read at ``rows . point + offset``, over `sizes` points."""
+
+    name: str
+    words: np.ndarray
+    first: int
+    rows: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def offset(self) -> int:
+        """The element that the first point reads."""
+        return -sum(c * (n - 1) for c, n in zip(self.rows, self.sizes, strict=True) if c < 0)
+
+    def bits(self) -> Array:
+        """The bits of all points, of extent 1 along iterators that do not count."""
+        length = 1 + sum(abs(c) * (n - 1) for c, n in zip(self.rows, self.sizes, strict=True))
+        whole = input(self.name, length, np.bool_).expression
+        return Array(viewed(whole, self.sizes, (self.rows,), (self.offset,), None, whole.location))
+
+
+@dataclass(frozen=True)
+class MovingMask:
     """The iterations of one turn."""
 
     boxes: MovingBoxes
@@ -56,24 +80,23 @@ class _MovingMask:
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
-        bits: Array | None = None
-        for inequality in self.boxes.open:
-            own = self._bits(inequality)
-            bits = own if bits is None else bits & own
-        return value if bits is None else where(bits, value, others)
+        bits = [table.bits() for table in self.tables()]
+        return where(reduce(and_, bits), value, others) if bits else value
 
-    def _bits(self, inequality: _Inequality) -> Array:
-        """Where the inequality holds in this turn: of the extent of the box along the iterators in it, of 1 along the
-        others."""
+    def tables(self) -> list[MaskTable]:
+        """The tables of bits of which all are 1 for iterations."""
+        return [self._table(f"mask__{number}", inequality) for number, inequality in enumerate(self.boxes.open)]
+
+    def _table(self, name: str, inequality: _Inequality) -> MaskTable:
+        """A table of all values that the left side takes in any turn: zeros for those below 0, ones for the others."""
         low, high = inequality.values(self.boxes.sizes, self.boxes.turns)
         now = inequality.constant + inequality.step * self.turn
-        rows = inequality.rising()
-        table, first = np.arange(low, high + 1) >= 0, now - low
+        rows, words, first = inequality.rising(), np.arange(low, high + 1) >= 0, now - low
         if rows != inequality.coefficients:
-            table, first = table[::-1], high - now
+            words, first = np.ascontiguousarray(words[::-1]), high - now
         sizes = tuple(n if c else 1 for c, n in zip(rows, self.boxes.sizes, strict=True))
-        expression = array_constant(table).expression
-        return Array(viewed(expression, sizes, (rows,), (first,), None, expression.location))
+        return MaskTable(name, words, first + sum(c * (n - 1) for c, n in zip(rows, sizes, strict=True) if c < 0), rows,
+                         sizes)
 
 
 @dataclass(frozen=True)
@@ -101,7 +124,7 @@ class MovingBoxes:
         """The box of a turn."""
         lows = [low + turn * step for low, step in zip(self.low, self.steps, strict=True)]
         ends = [(low, low + size - 1) for low, size in zip(lows, self.sizes, strict=True)]
-        return Around(box_of(statement.domain.get_space(), ends), _MovingMask(self, turn))
+        return Around(box_of(statement.domain.get_space(), ends), MovingMask(self, turn))
 
 
 def moving_boxes(program: Program, statement: Statement, turns: Turns) -> MovingBoxes | None:

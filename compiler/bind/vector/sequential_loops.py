@@ -211,9 +211,14 @@ class SequentialCode:
                 continue
             (statement,) = group
             now = _restricted(self.program, statement, place)
-            if boxes and id(statement) in boxes:
-                around[id(now)] = boxes[id(statement)].around(now, turn)
+            if boxes and (box := boxes.get(id(statement))) is not None:
+                alone = isinstance(box, MovingBoxes)  # what others see of a part of a box differs from turn to turn
+                if alone:
+                    flush()
+                around[id(now)] = box.around(now, turn)
                 waiting.append(now)
+                if alone:
+                    flush()
             elif not now.domain.is_empty() and (chunks := self._chunks(statement, now, place)):
                 flush()
                 found += chunks
