@@ -10,10 +10,10 @@ the time to find it do not grow with the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import inf, isqrt, prod
+from math import isqrt, prod
 
 import islpy as isl
 import numpy as np
@@ -45,7 +45,7 @@ from compiler.ir.program import Program
 from compiler.ir.program import Statement as ProgramStatement
 from compiler.ir.types import Int
 
-__all__ = ["SequentialCode", "unrolled_operations"]
+__all__ = ["SequentialCode", "Unrolled", "unrolled_form"]
 
 SHORT = 16
 """Turns of a loop of which whole arrays are as well computed in a row."""
@@ -92,29 +92,44 @@ def _restricted(program: Program, statement: ProgramStatement, place: _Place) ->
     return replace(statement, domain=domain)
 
 
-def unrolled_operations(program: Program) -> float:
-    """Vector instructions, about, of a program whose loops that carry values from turn to turn are unrolled; very many
-    if there are loops of more than `SHORT` iterations inside of as many turns. 0 if no loop carries values."""
+@dataclass(frozen=True)
+class Unrolled:
+    """What a program is whose loops that carry values from turn to turn are unrolled: about so many `rows`, that is
+    statements that run as a whole, and vector instructions, and the statement that takes most of them. `is_long`: there
+    are loops of more than `SHORT` iterations inside of as many turns, for which loops are as good."""
+
+    rows: int
+    operations: int
+    statement: ProgramStatement
+    is_long: bool
+
+
+def unrolled_form(program: Program) -> Unrolled | None:
+    """The size of the unrolled form of a program, without making it; None if no loop carries values."""
     found = [group for group in groups_of(program, program.statements) if _carrying(program, group, None) is not None]
-    return sum(_unrolled(program, group, _Place(), 1) for group in found)
+    parts = [part for group in found for part in _unrolled(program, group, _Place(), 1)]
+    if not parts:
+        return None
+    most = max(parts, key=lambda part: part.rows + part.operations)
+    return Unrolled(sum(part.rows for part in parts), sum(part.operations for part in parts), most.statement,
+                    any(part.is_long for part in parts))
 
 
-def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place, times: int) -> float:
+def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place, times: int) -> Iterator[Unrolled]:
     """The same of statements in one of so many turns of the loops around them: a turn in the middle of each of these
     stands for all."""
-    total = 0.0
     for group in groups_of(program, statements, place.agree):
         turns = _carrying(program, group, place.agree)
         if turns is None or turns.count == 1:
             most = max(prod(high - low + 1 for low, high in bounds(s.domain)) for s in group)
-            total += sum(_operations(s.value) for s in group) if min(times, most) <= SHORT else inf
+            for statement in group:
+                yield Unrolled(times, times * _operations(statement.value), statement, min(times, most) > SHORT)
             continue
         space, middle = program.order_of(group[0].name).range().get_space(), turns.count // 2
         inner = place.inside(turns.part(space, middle, middle), turns.same(space, 1))
         now = [_restricted(program, s, inner) for s in group]
         now = [s for s in now if not s.domain.is_empty()]
-        total += turns.count * _unrolled(program, now, inner, times * turns.count) if now else 0
-    return total
+        yield from _unrolled(program, now, inner, times * turns.count)
 
 
 def _carrying(program: Program, group: Sequence[ProgramStatement], agree: isl.Map | None) -> Turns | None:

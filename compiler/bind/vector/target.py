@@ -19,7 +19,7 @@ from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
 from compiler.bind.vector.memory_pieces import PieceCompiler, declared_arrays, memory_arrays
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
-from compiler.bind.vector.sequential_loops import SequentialCode, unrolled_operations
+from compiler.bind.vector.sequential_loops import SequentialCode, Unrolled, unrolled_form
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.transposed_loads import TransposedLoadPass
 from compiler.bind.vector.validate import validate_design
@@ -29,12 +29,14 @@ from compiler.frontend.parallel_array.program import ArrayProgram
 from compiler.ir.program import Program
 from compiler.ir.verify import verify
 from compiler.passes.directives import apply_script
+from compiler.passes.directives.right_looking import right_looking_script
 from compiler.passes.normalize.passes import CoalesceTileLoops
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
 from hw.drivers.interface import c_identifier
+from hw.errors import SluiceError
 
 __all__ = ["MEMORIES", "PLACE", "PROGRAMS", "Options", "compile_arrays", "compile_program"]
 
@@ -55,6 +57,10 @@ PROGRAMS = (Program, ArrayProgram)
 UNROLLED = 2000
 """Vector instructions, about, of loops that carry values from turn to turn that are unrolled for comparison."""
 
+MOST_ROWS, MOST_OPERATIONS = 512, 12_000
+"""Statements and vector instructions, about, of such loops that are unrolled if there is no other way: as many take
+some ten seconds to compile, and twice as many several times that."""
+
 COLD = 4
 """Clock cycles that an instruction of unrolled loops takes at least: its code, of two words or more, is fetched."""
 
@@ -69,21 +75,31 @@ def compile_program(program: Program | ArrayProgram, options: Options) -> Vector
     passes = PassPipeline((CoalesceTileLoops(), ShortenRecurrences()))
     state = passes.run(State(replace(program, shared=())))
     short, coalesced = state.program, CoalesceTileLoops.name in state.notes
-    script = recurrence_order(short, cycles=None, parts="")
-    ready = with_gathers(apply_script(short, script))
-    orders = [ready, with_gathers(short)] if script else [ready]
-    design = _sequential(orders, options)
+    design = _sequential(_orders(short), options)
     design = validate_design(replace(design, program=program, coalesced=coalesced))
     return replace(design, seconds=time.perf_counter() - start)
+
+
+def _orders(program: Program) -> list[Program]:
+    """A program in the orders of its loops that are tried: as it is, with loops that carry nothing inside those that
+    carry values, or as a right-looking decomposition, of which a step of the outermost loop is all that carries."""
+    if script := right_looking_script(program):
+        program = apply_script(program, script)
+    order = recurrence_order(program, cycles=None, parts="")
+    ready = with_gathers(apply_script(program, order))
+    return [ready, with_gathers(program)] if order else [ready]
 
 
 def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     """The fastest design of a program, given in one or several orders of its loops: where some carry values from turn
     to turn, with these as loops or unrolled. Raises `ArrayError` and `VectorTargetError`."""
-    count = unrolled_operations(orders[0]) if options.segment is None else 0
-    best = _best_in_loops(orders, options) if count else None
-    if best is not None and (count > UNROLLED or COLD * count > best.cycles):
-        return best
+    size = unrolled_form(orders[0]) if options.segment is None else None
+    best, reasons = _best_in_loops(orders, options) if size else (None, [])
+    if best is not None and size is not None:
+        if size.is_long or size.operations > UNROLLED or COLD * size.operations > best.cycles:
+            return best
+    elif size is not None:
+        _require_small(size, reasons[0])
     try:
         unrolled = compile_arrays(from_program(orders[0], options.float32, options.bfloat16), options)
     except (VectorTargetError, ArrayError):
@@ -93,30 +109,46 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     return unrolled if best is None or unrolled.cycles < best.cycles else best
 
 
-def _best_in_loops(orders: Sequence[Program], options: Options) -> VectorDesign | None:
-    """The fastest design with loops. Where the arrays of the first order are best, those of the others are, too: they
-    have the same sizes, and each design takes its time."""
+def _require_small(size: Unrolled, reason: SluiceError) -> None:
+    """Raises `VectorTargetError` if loops that can but be unrolled are too large for that."""
+    if size.rows <= MOST_ROWS and size.operations <= MOST_OPERATIONS:
+        return
+    raise VectorTargetError(f"{size.statement}: loops around it carry values from iteration to iteration, and have no "
+                            f"form as loops ({reason}); unrolled they would be about {size.rows} statements and "
+                            f"{size.operations} vector instructions, and the vector target unrolls at most {MOST_ROWS} "
+                            f"and {MOST_OPERATIONS}: compile the program for smaller arrays, or for fpga or dataflow")
+
+
+def _best_in_loops(orders: Sequence[Program], options: Options) -> tuple[VectorDesign | None, list[SluiceError]]:
+    """The fastest design with loops, and why others are none. Where the arrays of the first order are best, those of
+    the others are, too: they have the same sizes, and each design takes its time."""
     places: tuple[bool, ...] = (True, False)
     best: VectorDesign | None = None
+    reasons: list[SluiceError] = []
     for order in orders:
-        found = list(_in_loops(order, options, places))
+        found = list(_in_loops(order, options, places, reasons))
         for on_chip, design in found:
             if best is None or design.cycles < best.cycles:
                 best, places = design, (on_chip,)
-    return best
+    return best, reasons
 
 
-def _in_loops(program: Program, options: Options, places: tuple[bool, ...]) -> Iterator[tuple[bool, VectorDesign]]:
+def _in_loops(program: Program, options: Options, places: tuple[bool, ...],
+              reasons: list[SluiceError]) -> Iterator[tuple[bool, VectorDesign]]:
     """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
-    chip, or with all of them in memory, which is left out where all fit on the chip. Nothing if turns are not alike."""
+    chip, which is left out where none of them fits, or with all of them in memory, which is left out where all fit on
+    the chip. If turns are not alike, `reasons` get why."""
     check_numbers(program, options.float32, options.bfloat16)
     for on_chip in places:
         pieces = PieceCompiler(program, options)
+        if on_chip:
+            pieces.keep_on_chip()
+            if pieces.resident and not pieces.resident.places:
+                continue
         try:
-            if on_chip:
-                pieces.keep_on_chip()
             body = SequentialCode(pieces).body()
-        except (VectorTargetError, ArrayError):
+        except (VectorTargetError, ArrayError) as error:
+            reasons.append(error)
             continue
         yield on_chip, _design_of(pieces, body)
         if pieces.resident and not pieces.resident.elsewhere:
