@@ -13,8 +13,7 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.boxes import bounds, box_of
-from compiler.bind.vector.iteration_masks import IterationMask
-from compiler.bind.vector.iteration_spaces import Around, Space
+from compiler.bind.vector.iteration_spaces import Around, Mask, Space
 from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
 from compiler.frontend.parallel_array.functions import where
 from compiler.ir.program import Access, Statement
@@ -26,7 +25,7 @@ def with_written_box(statement: Statement, space: Space) -> tuple[Statement, Spa
     """A statement whose every written dimension has an iterator of its own, and its index space; the same ones if that
     is so."""
     copied = _copied(statement, space)
-    if not copied or not (space.mask is None or isinstance(space.mask, IterationMask)):
+    if not copied:
         return statement, space
     names = [*statement.iterators, *(f"{statement.iterators[k]}_{axis}" for axis, k in copied.items())]
     widened = _widened(statement, copied)
@@ -87,15 +86,18 @@ class _DiagonalMask:
     sources: Sequence[int]
     low: tuple[int, ...]
     sizes: tuple[int, ...]
-    mask: IterationMask | None
+    mask: Mask | None
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
-        bits = self._equal()
-        if self.mask is not None:
-            table = self.mask.table()
-            bits = bits & array_constant(table.reshape(*table.shape, *(1 for _ in self.sources)))
-        return where(bits, value, others)
+        return where(self.bits(), value, others)
+
+    def bits(self) -> Array:
+        """Which points are iterations."""
+        if self.mask is None:
+            return self._equal()
+        bits = self.mask.bits()
+        return self._equal() & bits[(..., *(None for _ in self.sources))]
 
     def _equal(self) -> Array:
         found: Array | None = None

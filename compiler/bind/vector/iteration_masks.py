@@ -36,6 +36,10 @@ class IterationMask:
             return where(array_constant(self.table()), value, others)
         return where(self._hole, others, value)
 
+    def bits(self) -> Array:
+        """Which points are iterations."""
+        return array_constant(self.table())
+
     @cached_property
     def _hole(self) -> Array | None:
         """Of iterations that leave out a box, which points these are."""

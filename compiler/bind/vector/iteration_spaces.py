@@ -19,7 +19,7 @@ from compiler.frontend.parallel_array.expression import Place
 from compiler.frontend.parallel_array.functions import broadcast_to
 from compiler.ir.program import Access, Statement
 
-__all__ = ["Around", "Rows", "Space", "Target"]
+__all__ = ["Around", "Mask", "Rows", "Space", "Target"]
 
 Rows = list[tuple[tuple[int, ...], int, int]]
 """Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
@@ -30,6 +30,10 @@ class Mask(Protocol):
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
+        ...
+
+    def bits(self) -> Array:
+        """Which points are iterations: an array of bool, of extent 1 along dimensions that make no difference."""
         ...
 
 

@@ -156,7 +156,8 @@ class _PieceTranslation(Translation):
         whole = tuple((0, n) for n in held.shape)
         space = self.space_of(statement)
         around = _clipped(_element_box(access.map.intersect_domain(space.domain).range()), whole)
-        return held.source(around if read.is_empty() or _keeps(statement, access, space) else _element_box(read), around)
+        needed = around if read.is_empty() or _keeps(statement, access, space) else _element_box(read)
+        return held.source(needed, around)
 
     def _held(self, name: str, role: str = "array") -> _InMemory:
         if name not in self._memory:

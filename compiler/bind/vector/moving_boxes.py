@@ -1,10 +1,10 @@
 """Boxes around what a statement does in each turn of a loop, where turns differ in how much they do.
 
-A turn of a decomposition does less than the one before: rows and columns beyond the diagonal. Code of one shape does all
-turns if it runs over a box around the iterations of any of them, and a mask says which points of it a turn has. What
-says that a point is an iteration are inequalities, in which the number of the turn is a summand: over the points of the
-box each takes the values of a table of zeros followed by ones, from a place on that moves with the turn. So code, masks
-and the time to find them do not grow with the number of turns.
+A turn of a decomposition does less than the one before: rows and columns beyond the diagonal. Code of one shape does
+all turns if it runs over a box around the iterations of any of them, and a mask says which points of it a turn has.
+What says that a point is an iteration are inequalities, in which the number of the turn is a summand: over the points
+of the box each takes the values of a table of zeros followed by ones, from a place on that moves with the turn. So
+code, masks and the time to find them do not grow with the number of turns.
 """
 
 from __future__ import annotations
@@ -80,8 +80,11 @@ class MovingMask:
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
-        bits = [table.bits() for table in self.tables()]
-        return where(reduce(and_, bits), value, others) if bits else value
+        return where(self.bits(), value, others)
+
+    def bits(self) -> Array:
+        """Which points are iterations."""
+        return reduce(and_, [table.bits() for table in self.tables()])
 
     def tables(self) -> list[MaskTable]:
         """The tables of bits of which all are 1 for iterations."""

@@ -115,7 +115,8 @@ def unrolled_form(program: Program) -> Unrolled | None:
                     any(part.is_long for part in parts))
 
 
-def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place, times: int) -> Iterator[Unrolled]:
+def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place,
+              times: int) -> Iterator[Unrolled]:
     """The same of statements in one of so many turns of the loops around them: a turn in the middle of each of these
     stands for all."""
     for group in groups_of(program, statements, place.agree):
@@ -153,7 +154,11 @@ class _RowMask:
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
-        return where(self.table[self.row], value, others)
+        return where(self.bits(), value, others)
+
+    def bits(self) -> Array:
+        """Which points are iterations."""
+        return self.table[self.row]
 
 
 @dataclass(frozen=True)
