@@ -88,7 +88,7 @@ def test_recurrences_of_many_turns(name: str) -> None:
 def test_a_triangular_system_in_blocks() -> None:
     """Eight blocks of eight rows, and six rows: left of the diagonal there is a loop of more squares for each block."""
     design = compare(parse_scop(FORWARD), lanes=1, scratchpad=1024)
-    assert has_stepping_counts(design.code.body)
+    assert has_stepping_counts(design.code.body, 0)
     assert parse_program(print_program(design.code)) == design.code
     plain = list(unrolled(design.code.body))
     for kind in (Instruction, Setting, Transfer):

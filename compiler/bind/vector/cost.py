@@ -257,7 +257,7 @@ class Timeline:
     def _loop(self, loop: Loop, counters: tuple[int, ...]) -> None:
         """Carry out a loop: a long one until its turns take the same time on average, and its last turn."""
         count = at(loop.count, counters)
-        if count > GROWING and has_stepping_counts(loop.body):
+        if count > GROWING and has_stepping_counts(loop.body, len(counters)):
             self._growing(loop, counters, count)
             return
         if not count:

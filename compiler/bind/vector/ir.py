@@ -183,39 +183,45 @@ def sampled(body: Sequence[Statement], counters: tuple[int, ...] = (), times: in
     turn, so many turns are given that the sums are right."""
     for statement in body:
         if isinstance(statement, Loop):
-            for turn, weight in _sampled_turns(statement, at(statement.count, counters)):
+            for turn, weight in _sampled_turns(statement, at(statement.count, counters), len(counters)):
                 yield from sampled(statement.body, (*counters, turn), times * weight)
         else:
             yield from ((plain, times) for plain in unrolled((statement,), counters))
 
 
-def _sampled_turns(loop: Loop, count: int) -> list[tuple[int, int]]:
-    """The turns of a loop that stand for all `count` of them, each with how many it stands for."""
-    if count <= 3 or _varies(loop.body):
+def _sampled_turns(loop: Loop, count: int, depth: int) -> list[tuple[int, int]]:
+    """The turns of a loop inside of `depth` others that stand for all `count` of them, each with how many it stands
+    for."""
+    if count <= 3 or _varies(loop.body, depth):
         return [(turn, 1) for turn in range(count)]
-    if not has_stepping_counts(loop.body):
+    if not has_stepping_counts(loop.body, depth):
         return [(0, 1), (1, count - 2), (count - 1, 1)]
     half, odd = divmod(count - 2, 2)
     middle = [(1 + half, 1)] if odd else []
     return [(0, 1), (1, half), *middle, (count - 2, half), (count - 1, 1)] if half else [(n, 1) for n in range(count)]
 
 
-def has_stepping_counts(body: Sequence[Statement]) -> bool:
-    """Whether the count of a loop steps with those around it."""
-    return any(isinstance(statement, Loop) and (isinstance(statement.count, Affine) or
-                                                has_stepping_counts(statement.body)) for statement in body)
+def has_stepping_counts(body: Sequence[Statement], depth: int) -> bool:
+    """Whether the count of a loop steps with the one inside of `depth` others."""
+    return any(isinstance(statement, Loop) and (_steps(statement.count, depth) or
+                                                has_stepping_counts(statement.body, depth)) for statement in body)
 
 
-def _varies(body: Sequence[Statement]) -> bool:
-    """Whether something besides addresses and counts of loops steps: settings, or sizes of transfers."""
+def _steps(value: Number, depth: int) -> bool:
+    return isinstance(value, Affine) and depth < len(value.steps) and value.steps[depth] != 0
+
+
+def _varies(body: Sequence[Statement], depth: int) -> bool:
+    """Whether something besides addresses and counts of loops steps with the loop inside of `depth` others: settings,
+    or sizes of transfers."""
     for statement in body:
         match statement:
             case Setting(values=sizes):
-                varies = any(isinstance(size, Affine) for size in sizes)
+                varies = any(_steps(size, depth) for size in sizes)
             case Transfer(bytes=size, rows=rows):
-                varies = isinstance(size, Affine) or isinstance(rows, Affine)
+                varies = _steps(size, depth) or _steps(rows, depth)
             case Loop(body=inner):
-                varies = _varies(inner)
+                varies = _varies(inner, depth)
             case _:
                 varies = False
         if varies:

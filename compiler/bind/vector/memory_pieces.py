@@ -72,6 +72,16 @@ def _keeps(statement: ProgramStatement, access: Access, space: Space) -> bool:
     return space.mask is not None and access.array == own.array and access.map.is_equal(own.map)
 
 
+def _reads_apart(statement: ProgramStatement) -> bool:
+    """Whether a statement reads no element that it writes but the one of the same iteration. Elements around those of
+    the iterations, which are stored as they were, do not count: each is loaded where it is stored."""
+    write = statement.write.map
+    written = write.intersect_domain(statement.domain).range()
+    others = [read.map for read in statement.reads
+              if read.array == statement.write.array and not read.map.is_equal(write)]
+    return all(read.intersect_domain(statement.domain).range().is_disjoint(written) for read in others)
+
+
 def _box_of(part: Written) -> Box:
     return tuple((along.start, along[-1] + 1) for along in map(part.along, range(part.value.ndim)))
 
@@ -226,7 +236,8 @@ class PieceCompiler:
         """Statements that compute those of the program at once. Raises `VectorTargetError`."""
         translation = _PieceTranslation(self.program, spaces)
         written = translation.piece(statements)
-        return self._stored(written, translation.boxes() | self._tables(map(spaces, statements)))
+        return self._stored(written, translation.boxes() | self._tables(map(spaces, statements)),
+                            len(statements) == 1 and _reads_apart(statements[0]))
 
     def _tables(self, spaces: Iterable[Space]) -> dict[str, tuple[str, Part]]:
         """The inputs of masks that are parts of constants: where these lie on chip does not depend on the part."""
@@ -243,9 +254,10 @@ class PieceCompiler:
             written[name] = [Written(zero, Place((0,) * given.ndim, (1,) * given.ndim))]
         return self._stored(written, {}) if written else ()
 
-    def _stored(self, written: Mapping[str, Sequence[Written]],
-                boxes: Mapping[str, tuple[str, Part]]) -> tuple[Statement, ...]:
-        """The code of what is written, by array; `boxes` are the inputs that are parts of arrays."""
+    def _stored(self, written: Mapping[str, Sequence[Written]], boxes: Mapping[str, tuple[str, Part]],
+                apart: bool = False) -> tuple[Statement, ...]:
+        """The code of what is written, by array; `boxes` are the inputs that are parts of arrays. `apart`: what is
+        written does not depend on other elements that are."""
         outputs, places = {}, {}
         for name, parts in written.items():
             for number, part in enumerate(parts):
@@ -259,7 +271,8 @@ class PieceCompiler:
                   if result.name in places else result for result in graph.results]
         quick = replace(self.options, search=False, segment=None)
         found = planned(replace(graph, results=placed), self.spec, quick)
-        _check_order(found)
+        if not apart:
+            _check_order(found)
         self.choices += found.choices
         body = _renamed(found.body, self._names(graph, found))
         return self.resident.code(body, self._size_of, self._is_given) if self.resident else body
