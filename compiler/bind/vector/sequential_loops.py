@@ -223,6 +223,7 @@ class SequentialCode:
             if waiting:
                 found.extend(self._piece(waiting, around))
                 waiting.clear()
+                around.clear()  # with the statements that its keys are the identities of
 
         for group in groups_of(self.program, statements, place.agree):
             if len(group) > 1 or needs_itself(self.program, group[0], place.agree):
@@ -311,26 +312,41 @@ class SequentialCode:
         return self._turns(code, turns.count, group[0])
 
     def _around(self, pairs: Pairs, turns: Turns) -> _BoxesOf:
-        """Boxes around the iterations of statements, by the identity of those that need them."""
-        long = turns.count > 2 * self._block
-        found = [(id(s), self._moving_boxes(s, now, turns) if long else self._boxes(s, now, turns)) for s, now in pairs]
-        return {name: boxes for name, boxes in found if boxes is not None}
+        """Boxes around the iterations of statements, by the identity of those that need them: if one has boxes that
+        move all have."""
+        found = [] if turns.count > 2 * self._block else [self._boxes(s, now, turns) for s, now in pairs]
+        if not found or any(isinstance(boxes, MovingBoxes) for boxes in found):
+            found = [self._moving_boxes(s, now, turns) for s, now in pairs]
+        return {id(s): boxes for (s, _), boxes in zip(pairs, found, strict=True) if boxes is not None}
 
     def _feeds_blocks(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> bool:
-        """Whether even the last turn of a block accumulates over what other blocks have made."""
+        """Whether turns write as much as others, and even the last one of a block accumulates over what other blocks
+        have made."""
         space, block = self._time_space(), self._block
         same = turns.same(space, block)
         inside = same if place.agree is None else place.agree.intersect(same)
-        last = place.inside(turns.part(space, 2 * block - 1, 2 * block - 1), inside)
-        names = {s.write.array for s in group}
-        for statement in group:
-            own = accumulation_of(self.program, statement)
-            if own is None or all(r.array not in names for n, r in enumerate(statement.reads) if n != own.read):
-                continue
-            far = read_from_others(self.program, group, statement, inside)
-            if not _restricted(self.program, replace(statement, domain=far), last).domain.is_empty():
-                return True
-        return False
+        first, last = (place.inside(turns.part(space, turn, turn), inside) for turn in (block, 2 * block - 1))
+        return all(self._writes_as_much(s, first, last) for s in group) and \
+            any(self._accumulates_others(group, s, last, inside) for s in group)
+
+    def _writes_as_much(self, statement: ProgramStatement, first: _Place, last: _Place) -> bool:
+        """Whether the iterators that move along what a statement writes take as many values in two turns."""
+        found = [_restricted(self.program, statement, place).domain for place in (first, last)]
+        if any(domain.is_empty() for domain in found):
+            return all(domain.is_empty() for domain in found)
+        moving = [k for k in range(len(statement.iterators))
+                  if statement.write.map.involves_dims(isl.dim_type.in_, k, 1)]
+        one, other = ([high - low for low, high in bounds(domain)] for domain in found)
+        return all(one[k] == other[k] for k in moving)
+
+    def _accumulates_others(self, group: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place,
+                            agree: isl.Map) -> bool:
+        """Whether a statement accumulates, in a place, over what instances of the group have made that do not agree."""
+        own, arrays = accumulation_of(self.program, statement), {s.write.array for s in group}
+        if own is None or all(r.array not in arrays for n, r in enumerate(statement.reads) if n != own.read):
+            return False
+        far = read_from_others(self.program, group, statement, agree)
+        return not _restricted(self.program, replace(statement, domain=far), place).domain.is_empty()
 
     def _time_space(self) -> isl.Space:
         return self.program.order_of(self.program.statements[0].name).range().get_space()

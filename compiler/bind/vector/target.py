@@ -61,6 +61,10 @@ MOST_ROWS, MOST_OPERATIONS = 512, 12_000
 """Statements and vector instructions, about, of such loops that are unrolled if there is no other way: as many take
 some ten seconds to compile, and twice as many several times that."""
 
+COMPARED = 40
+"""Phases of a program of loops of which arrays on chip and all arrays in memory are compared. Of larger programs those
+on chip are taken: what one turn writes the next one reads, and seldom is memory some percent faster."""
+
 COLD = 4
 """Clock cycles that an instruction of unrolled loops takes at least: its code, of two words or more, is fetched."""
 
@@ -137,7 +141,7 @@ def _in_loops(program: Program, options: Options, places: tuple[bool, ...],
               reasons: list[SluiceError]) -> Iterator[tuple[bool, VectorDesign]]:
     """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
     chip, which is left out where none of them fits, or with all of them in memory, which is left out where all fit on
-    the chip. If turns are not alike, `reasons` get why."""
+    the chip, or where that would take long. If turns are not alike, `reasons` get why."""
     check_numbers(program, options.float32, options.bfloat16)
     for on_chip in places:
         pieces = PieceCompiler(program, options)
@@ -151,7 +155,7 @@ def _in_loops(program: Program, options: Options, places: tuple[bool, ...],
             reasons.append(error)
             continue
         yield on_chip, _design_of(pieces, body)
-        if pieces.resident and not pieces.resident.elsewhere:
+        if pieces.resident and (not pieces.resident.elsewhere or len(pieces.choices) > COMPARED):
             return
 
 
