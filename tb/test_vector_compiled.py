@@ -152,6 +152,24 @@ def test_a_triangular_system(simulator: str) -> None:
     np.testing.assert_array_equal(run.outputs["x"], interpret(program, inputs)["x"])
 
 
+UPDATE = """void update(short a[28][28]) {
+#pragma scop
+  for (int k = 0; k < 28; k++)
+    for (int i = k + 1; i < 28; i++)
+      for (int j = k + 1; j < 28; j++) a[i][j] -= a[i][k] * a[k][j];
+#pragma endscop
+}"""
+
+
+def test_turns_that_do_ever_less(simulator: str) -> None:
+    """Four loops with boxes of their own, and masks that begin elsewhere in their tables in each turn."""
+    program = parse_scop(UPDATE)
+    design = compiler.compile(program, target="vector", lanes=4)
+    inputs = random_inputs(program, 3)
+    run = design.simulate(inputs, simulator, **SLOW)
+    np.testing.assert_array_equal(run.outputs["a"], interpret(program, inputs)["a"])
+
+
 @pytest.mark.parametrize(("name", "parameters"), [("camera_pipeline", {"width": 4, "height": 3}),
                                                   ("laplacian_pyramid", {"size": 8})])
 def test_applications_of_loop_nests(name: str, parameters: dict[str, Any], simulator: str) -> None:
