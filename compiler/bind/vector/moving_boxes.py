@@ -39,8 +39,10 @@ class _Inequality:
     def values(self, sizes: Sequence[int], turns: int) -> tuple[int, int]:
         """The least and the greatest value on the left, for the points of a box in so many turns."""
         moves = [(c, n - 1) for c, n in (*zip(self.coefficients, sizes, strict=True), (self.step, turns))]
-        return (self.constant + sum(c * n for c, n in moves if c < 0),
-                self.constant + sum(c * n for c, n in moves if c > 0))
+        return (
+            self.constant + sum(c * n for c, n in moves if c < 0),
+            self.constant + sum(c * n for c, n in moves if c > 0),
+        )
 
     def rising(self) -> tuple[int, ...]:
         """The coefficients, the last of them that is not 0 positive."""
@@ -98,8 +100,9 @@ class MovingMask:
         if rows != inequality.coefficients:
             words, first = np.ascontiguousarray(words[::-1]), high - now
         sizes = tuple(n if c else 1 for c, n in zip(rows, self.boxes.sizes, strict=True))
-        return MaskTable(name, words, first + sum(c * (n - 1) for c, n in zip(rows, sizes, strict=True) if c < 0), rows,
-                         sizes)
+        return MaskTable(
+            name, words, first + sum(c * (n - 1) for c, n in zip(rows, sizes, strict=True) if c < 0), rows, sizes
+        )
 
 
 @dataclass(frozen=True)
@@ -166,8 +169,10 @@ def _axes(given: isl.Map, count: int) -> Iterator[tuple[int, int, int]]:
         ends = [turn[axis] for turn in known]
         step = ends[1][0] - ends[0][0] if len(ends) > 1 else 0
         size = ends[0][1] - ends[0][0] + 1 if ends else 0
-        linear = ends and all(first == ends[0][0] + step * turn and last == first + size - 1
-                              for turn, (first, last) in zip((0, 1, count - 1), ends, strict=False))
+        linear = ends and all(
+            first == ends[0][0] + step * turn and last == first + size - 1
+            for turn, (first, last) in zip((0, 1, count - 1), ends, strict=False)
+        )
         yield (ends[0][0], step, size) if linear and step else (low, 0, high - low + 1)
 
 
