@@ -21,6 +21,8 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
 from compiler.bind.vector.float_sums import FloatAccumulation
 from compiler.bind.vector.iteration_spaces import Space, Target
+from compiler.bind.vector.masked_products import masked_product
+from compiler.bind.vector.moving_boxes import MovingMask
 from compiler.bind.vector.scans import Scan, neutral_number, scan_of, scanned
 from compiler.bind.vector.scatter_updates import update_of
 from compiler.bind.vector.statement_order import ordered, singles_of
@@ -178,9 +180,7 @@ class Translation:
         self, statement: Statement, found: Accumulation, space: Space, written: Target, kind: Int
     ) -> Array:
         before = self._words(statement, statement.reads[found.read], space, written)
-        terms = space.spread(self._value(statement, found.term, space))
-        if space.mask is not None:
-            terms = space.mask.select(terms, neutral_number(found.op, terms.dtype))
+        terms = self._terms(statement, found, space)
         axes = written.reduced
         if all(space.sizes[k] == 1 for k in axes):  # one term for each element is no sum
             terms, axes = terms[tuple(0 if k in axes else slice(None) for k in range(terms.ndim))], ()
@@ -189,6 +189,18 @@ class Translation:
             return cut(before + total if found.op == "add" else before - total, kind)
         less = terms if not axes else terms.min(axes) if found.op == "min" else terms.max(axes)
         return (minimum if found.op == "min" else maximum)(before, less.astype(container(kind)))
+
+    def _terms(self, statement: Statement, found: Accumulation, space: Space) -> Array:
+        """What a statement accumulates, and around its iterations what makes no difference."""
+
+        def value_of(value: Expr) -> Array:
+            return space.spread(self._value(statement, value, space))
+
+        term, mask = found.term, space.mask
+        if isinstance(mask, MovingMask) and isinstance(term, Apply) and term.op == "mul" and found.op in ("add", "sub"):
+            return space.spread(masked_product(statement, term, value_of, mask.tables()))
+        terms = value_of(term)
+        return terms if mask is None else mask.select(terms, neutral_number(found.op, terms.dtype))
 
     def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: Space) -> Array:
         """Of a statement that has one term for an element."""

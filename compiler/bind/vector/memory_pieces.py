@@ -6,7 +6,7 @@ way through memory, if each reads all from one of them or all from memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -26,7 +26,7 @@ from compiler.bind.vector.graph import Leaf, Node, Part, Value
 from compiler.bind.vector.ir import Loop, MemoryArray, Statement, Transfer
 from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.layout import extents, regions
-from compiler.bind.vector.moving_boxes import MovingMask
+from compiler.bind.vector.moving_boxes import MaskTable, MovingMask
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.resident_arrays import ResidentArrays
@@ -240,19 +240,10 @@ class PieceCompiler:
         """Statements that compute those of the program at once. Raises `VectorTargetError`."""
         translation = _PieceTranslation(self.program, spaces)
         written = translation.piece(statements)
-        return self._stored(
-            written,
-            translation.boxes() | self._tables(map(spaces, statements)),
-            len(statements) == 1 and _reads_apart(statements[0]),
-        )
-
-    def _tables(self, spaces: Iterable[Space]) -> dict[str, tuple[str, Part]]:
-        """The inputs of masks that are parts of constants: where these lie on chip does not depend on the part."""
-        found = [table for space in spaces if isinstance(space.mask, MovingMask) for table in space.mask.tables()]
-        return {
-            table.name: (self.pool.constant(table.words), Part(table.words.shape, (table.first,), (1,)))
-            for table in found
-        }
+        masks = [space.mask for space in map(spaces, statements)]
+        tables = [table for mask in masks if isinstance(mask, MovingMask) for table in mask.tables()]
+        apart = len(statements) == 1 and _reads_apart(statements[0])
+        return self._stored(written, translation.boxes(), tables, apart)
 
     def zeros(self, names: Sequence[str]) -> tuple[Statement, ...]:
         """Statements that fill arrays with zeros."""
@@ -264,10 +255,16 @@ class PieceCompiler:
         return self._stored(written, {}) if written else ()
 
     def _stored(
-        self, written: Mapping[str, Sequence[Written]], boxes: Mapping[str, tuple[str, Part]], apart: bool = False
+        self,
+        written: Mapping[str, Sequence[Written]],
+        boxes: Mapping[str, tuple[str, Part]],
+        tables: Sequence[MaskTable] = (),
+        apart: bool = False,
     ) -> tuple[Statement, ...]:
-        """The code of what is written, by array; `boxes` are the inputs that are parts of arrays. `apart`: what is
-        written does not depend on other elements that are."""
+        """The code of what is written, by array; `boxes` are the inputs that are parts of arrays, `tables` those that
+        are parts of constants: where these lie on chip does not depend on the part. `apart`: what is written does not
+        depend on other elements that are."""
+        bits = {table.name: (table.name, Part(table.words.shape, (table.first,), (1,))) for table in tables}
         outputs, places = {}, {}
         for name, parts in written.items():
             for number, part in enumerate(parts):
@@ -276,7 +273,7 @@ class PieceCompiler:
                 places[output] = (name, Part(self.program.array(name).shape, part.place.first, part.place.steps))
         graph = lowered(array_program(self.program.name, **outputs), self.spec)
         check_lanes([result.node for result in graph.results], self.spec)
-        graph = _BoxPass(graph, GraphBuilder(), boxes).run()
+        graph = _BoxPass(graph, GraphBuilder(), {**boxes, **bits}).run()
         placed = [
             replace(result, name=places[result.name][0], memory=places[result.name][1])
             if result.name in places
@@ -288,7 +285,7 @@ class PieceCompiler:
         if not apart:
             _check_order(found)
         self.choices += found.choices
-        body = _renamed(found.body, self._names(graph, found))
+        body = _renamed(found.body, self._names(graph, found, tables))
         return self.resident.code(body, self._size_of, self._is_given) if self.resident else body
 
     def _size_of(self, name: str) -> int:
@@ -301,9 +298,10 @@ class PieceCompiler:
     def _is_given(self, name: str) -> bool:
         return name in self.pool.constants or any(name == array.name for array in self.program.inputs)
 
-    def _names(self, graph: Graph, found: Planned) -> dict[str, str]:
+    def _names(self, graph: Graph, found: Planned, tables: Sequence[MaskTable]) -> dict[str, str]:
         """The pool's names of a piece's own arrays."""
         names = {name: self.pool.constant(data) for name, data in graph.constants.items()}
+        names |= {table.name: self.pool.constant(table.words) for table in tables}
         memories = dict.fromkeys(memory for phase in found.phases for memory in phase.temporaries)
         return names | {memory.name: self.pool.temporary(memory) for memory in memories}
 

@@ -62,6 +62,11 @@ class MaskTable:
     sizes: tuple[int, ...]
 
     @property
+    def axes(self) -> frozenset[int]:
+        """The dimensions along which bits change."""
+        return frozenset(k for k, c in enumerate(self.rows) if c)
+
+    @property
     def offset(self) -> int:
         """The element that the first point reads."""
         return -sum(c * (n - 1) for c, n in zip(self.rows, self.sizes, strict=True) if c < 0)

@@ -318,7 +318,7 @@ class SequentialCode:
                 isl.Map.universe(isl.Space.map_from_domain_and_range(space, space)),
             ),
         )
-        return self._alike([s for s, _ in pairs], place, turns, self._around(pairs, turns)) if pairs else ()
+        return self._alike([s for s, _ in pairs], place, turns, self._all_moving(pairs, turns)) if pairs else ()
 
     def _alike(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns, boxes: _BoxesOf) -> Code:
         """The turns of a loop, with boxes around the iterations of some statements."""
@@ -334,10 +334,17 @@ class SequentialCode:
     def _around(self, pairs: Pairs, turns: Turns) -> _BoxesOf:
         """Boxes around the iterations of statements, by the identity of those that need them: if one has boxes that
         move all have."""
-        found = [] if turns.count > 2 * self._block else [self._boxes(s, now, turns) for s, now in pairs]
-        if not found or any(isinstance(boxes, MovingBoxes) for boxes in found):
-            found = [self._moving_boxes(s, now, turns) for s, now in pairs]
-        return {id(s): boxes for (s, _), boxes in zip(pairs, found, strict=True) if boxes is not None}
+        if turns.count > 2 * self._block:
+            return self._all_moving(pairs, turns)
+        found = {id(s): self._boxes(s, now, turns) for s, now in pairs}
+        if any(isinstance(boxes, MovingBoxes) for boxes in found.values()):
+            return self._all_moving(pairs, turns)
+        return {name: boxes for name, boxes in found.items() if boxes is not None}
+
+    def _all_moving(self, pairs: Pairs, turns: Turns) -> _BoxesOf:
+        """The same with boxes that move for all that need some."""
+        found = [(id(s), self._moving_boxes(s, now, turns)) for s, now in pairs]
+        return {name: boxes for name, boxes in found if boxes is not None}
 
     def _feeds_blocks(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> bool:
         """Whether turns write as much as others, and even the last one of a block accumulates over what other blocks
