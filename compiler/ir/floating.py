@@ -3,9 +3,8 @@
 Values of a format are held in float32 arrays, or in float64 if float32 does not contain the format. Results of the
 former are computed in float64, which has more than twice the digits of every format in float32 and two more, and
 rounded once more: that is the correctly rounded result (S. A. Figueroa, "When is double rounding innocuous?", 1995). A
-product and a sum that are rounded once, ``mad``, go through a sum that is rounded to odd (S. Boldo and G. Melquiond,
-"Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). Float64 itself is
-numpy's; what is between the two is computed with exact fractions.
+product and a sum that are rounded once, ``mad``, go through a sum that is rounded to odd (`hw.odd_rounding`). Float64
+itself is numpy's; what is between the two is computed with exact fractions.
 
 Arithmetic that gives no number gives one quiet not-a-number, with the sign bit clear and only the first bit of the
 mantissa set; the standard leaves that to implementations. Copies, selections, changes of sign and absolute values keep
@@ -24,6 +23,7 @@ import numpy as np
 
 from compiler.ir.float_functions import FUNCTIONS, apply_function
 from compiler.ir.types import FLOAT32, FLOAT64, Float, Int, Type
+from hw.odd_rounding import odd_multiply_add
 
 __all__ = ["ARITHMETIC", "COMPARISONS", "FLOAT_OPERATIONS", "apply_float", "as_elements", "decode", "encode",
            "encode_exact", "encode_number", "from_integers", "from_words", "rounded", "same", "to_integers", "to_words"]
@@ -54,7 +54,7 @@ def apply_float(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray
         if type != FLOAT64 and not type.single:
             return _exactly(op, type, arguments)
         if op == "mad":
-            return rounded(type, _odd_sum(arguments)) if type.single else _exactly(op, type, arguments)
+            return rounded(type, odd_multiply_add(*arguments)) if type.single else _exactly(op, type, arguments)
         return rounded(type, _IN_DOUBLES[op](*(argument.astype(np.float64) for argument in arguments)))
 
 
@@ -76,19 +76,6 @@ _MOVES: dict[str, Callable[..., np.ndarray]] = {
 
 FLOAT_OPERATIONS: tuple[str, ...] = (*ARITHMETIC, "mad", "sqrt", *FUNCTIONS, *COMPARISONS, *_MOVES)
 """The operations of `hw.ops` that floating-point numbers have."""
-
-
-def _odd_sum(arguments: list[np.ndarray]) -> np.ndarray:
-    """``a * b + c`` of float32 values as float64 whose last bit is odd if the sum is not exact: rounding it to a format
-    in float32 is rounding the sum."""
-    a, b, c = (argument.astype(np.float64) for argument in arguments)
-    product = a * b
-    total = product + c
-    part = total - product
-    lost = (product - (total - part)) + (c - part)
-    even = (np.ascontiguousarray(total).view(np.int64) & 1) == 0
-    inexact = np.isfinite(total) & (lost != 0) & even
-    return np.where(inexact, np.nextafter(total, np.where(lost > 0, np.inf, -np.inf)), total)
 
 
 def _exactly(op: str, type: Float, arguments: list[np.ndarray]) -> np.ndarray:

@@ -148,10 +148,12 @@ class VectorCore(wiring.Component):
         m.d.comb += [
             scratchpad.a_address.eq(wave.a_address), scratchpad.a_enable.eq(interlock.issued & wave.a_used),
             scratchpad.b_address.eq(wave.b_address), scratchpad.b_enable.eq(interlock.issued & wave.b_used),
-            lanes.valid.eq(valid), lanes.a_offset.eq(read.a_address), lanes.b_offset.eq(read.b_address),
+            lanes.valid.eq(valid & ~read.holds if self.spec.fuses else valid),
+            lanes.a_offset.eq(read.a_address), lanes.b_offset.eq(read.b_address),
             lanes.d_offset.eq(read.d_address),
         ]
-        for name in ("mode", "first", "last", "scalar", "index", "count", "mask"):
+        holds = ("holds",) if self.spec.fuses else ()
+        for name in ("mode", "first", "last", "scalar", "index", "count", "mask", *holds):
             m.d.comb += getattr(lanes, name).eq(read[name])
         m.submodules.indices = indices = IndexReader(self.spec)
         m.d.comb += [

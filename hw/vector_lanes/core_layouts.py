@@ -44,12 +44,14 @@ def wave_layout(spec: VectorSpec) -> data.StructLayout:
     read; `d_…` likewise, with `d_used` for a wavefront that writes its results, `first`/`last` of an accumulated row:
     the last one writes the sum. `fetch`: what port B reads is an index of a gather or scatter.
     `mask`: W bits, for masked ones. `end`: the instruction ends with it. `late`, on machines with floating-point
-    lanes: its results are written when a row's sum would be.
+    lanes: its results are written when a row's sum would be. `holds`, on machines with fused multiply-add: port B reads
+    what the next wavefront adds to, and nothing is computed.
     """
     address, length = spec.address_bits, (spec.row_bytes).bit_length()
+    more = {**({"late": 1} if spec.floats else {}), **({"holds": 1} if spec.fuses else {})}
     return data.StructLayout({
         "mode": MODE, "scalar": _WORD, "index": _WORD, "count": length, "mask": spec.row_bytes,
         "a_used": 1, "a_address": address, "a_bytes": length, "b_used": 1, "b_address": address, "b_bytes": length,
         "d_used": 1, "d_address": address, "d_bytes": length, "accumulates": 1, "first": 1, "last": 1,
-        "sets_mask": 1, "fetch": 1, "end": 1, **({"late": 1} if spec.floats else {}),
+        "sets_mask": 1, "fetch": 1, "end": 1, **more,
     })

@@ -25,7 +25,7 @@ from hw.vector_lanes.accumulate import RowAccumulator, fits, tree_stages
 from hw.vector_lanes.datapath_control import CONTROL, decode
 from hw.vector_lanes.dispatch_decode import is_floating
 from hw.vector_lanes.float_lane import FLOAT_CONTROL, FloatCycles, decode_float, float_cycles
-from hw.vector_lanes.isa import FLOAT, MODE
+from hw.vector_lanes.isa import FLOAT, MODE, Op
 from hw.vector_lanes.lane import LANE_MODULE, Lane, lane_signature
 from hw.vector_lanes.resize import broadcast, narrow
 from hw.vector_lanes.spec import VectorSpec
@@ -104,7 +104,9 @@ class VectorDatapath(wiring.Component):
     * `scalar`: operand A; `index`: number of the first element, a multiple of the elements of a wavefront.
     * `count`: active elements (of execution size). `mask`: per byte of execution size, used by masked instructions.
     * `a_data`, `a_flags`, `a_offset` and the same for B: what the banks hold, and the bank in which the operand begins.
-      VMAC reads D at port A if A is scalar, else at port B.
+      VMAC and VFMA read D at port A if A is scalar, else VMAC at port B.
+    * `holds`, on machines with VFMA: there is no wavefront, but what port B holds is D of the next one, which is VFMA
+      of two vectors.
     * `d_offset`: the bank in which the destination begins; with accumulate, taken with `last`.
 
     Outputs, `latency` cycles after the inputs (a row's sum: `accumulate_latency` after those of its last wavefront;
@@ -130,6 +132,7 @@ class VectorDatapath(wiring.Component):
         super().__init__({
             "valid": In(1), "mode": In(MODE), "first": In(1), "last": In(1), "scalar": In(32), "index": In(32),
             "count": In(offset + 1), "mask": In(width), **source, "d_offset": In(offset),
+            **({"holds": In(1)} if spec.fuses else {}),
             "write_valid": Out(1), "write_data": Out(8 * width), "write_flags": Out(width), "write_strobe": Out(width),
             "test_valid": Out(1), "test": Out(width),
         })  # fmt: skip
@@ -190,8 +193,13 @@ class VectorDatapath(wiring.Component):
         decode_float(m, control, self.mode, self.spec)
         begins = _later(m, "float_begins", control.as_value(), _OPERANDS)
         adds = _later(m, "float_adds", begins, cycles.product)
-        return {"repeated": _delay(m, "repeated", self._repeats), "float_begins": begins, "float_adds": adds,
-                "float_ends": _later(m, "float_ends", adds, cycles.rest)}
+        controls = {"repeated": _delay(m, "repeated", self._repeats), "float_begins": begins, "float_adds": adds,
+                    "float_ends": _later(m, "float_ends", adds, cycles.rest)}
+        if self.spec.fuses:
+            controls["float_holds"] = _later(m, "float_holds", self.holds, _OPERANDS)
+            controls["float_fused"] = _later(m, "float_fused", self.mode.op == Op.VMULFXP,
+                                             _OPERANDS + cycles.product + cycles.rest)
+        return controls
 
     def _late_results(self, m: Module, lanes: dict[str, Value], stage: _Stage) -> _Late | None:
         """Results of floating-point numbers, narrowed."""
@@ -222,7 +230,7 @@ class VectorDatapath(wiring.Component):
                 for share, bits in (("word", 32), ("half", 16), ("byte", 8)):
                     inputs[f"{port}_{share}"] = sources[port].word_select(number, bits)
                     inputs[f"{port}_{share}_flags"] = sources[f"{port}_flags"].word_select(number, bits // 8)
-            for name, value in _instantiate(m, number, inputs, self.spec.floats).items():
+            for name, value in _instantiate(m, number, inputs, self.spec).items():
                 outputs.setdefault(name, []).append(value)
         return {name: Cat(*values) for name, values in outputs.items()}
 
@@ -282,11 +290,11 @@ class VectorDatapath(wiring.Component):
             m.d.comb += port.eq(rotate_to(m, Cat(first, results[4 * unit :]), where, unit))
 
 
-def _instantiate(m: Module, number: int, inputs: dict[str, Value], floats: bool) -> dict[str, Signal]:
-    """Lane `number`, with or without floating-point numbers; its outputs by port."""
+def _instantiate(m: Module, number: int, inputs: dict[str, Value], spec: VectorSpec) -> dict[str, Signal]:
+    """Lane `number`; its outputs by port."""
     outputs = {
         str(name): Signal(member.shape, name=f"lane{number}_{name}")
-        for name, member in lane_signature(floats).members.items()
+        for name, member in lane_signature(spec.floats, spec.fuses).members.items()
         if member.flow is Out
     }
     ports = {f"i_{name}": value for name, value in inputs.items()} | {f"o_{name}": s for name, s in outputs.items()}

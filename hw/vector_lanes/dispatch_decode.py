@@ -11,13 +11,18 @@ from amaranth.lib.wiring import In, Out
 from hw.vector_lanes.isa import FLOAT, MODE, Op, Size
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = ["ModeDecoder", "element_sizes", "is_floating"]
+__all__ = ["ModeDecoder", "element_sizes", "is_floating", "is_fused"]
 
 
 
 def is_floating(mode: Any) -> Value:
     """Whether a `mode` word takes or gives floating-point numbers."""
     return (mode.in_size == FLOAT) | (mode.out_size == FLOAT)
+
+
+def is_fused(mode: Any) -> Value:
+    """Whether a `mode` word is VFMA."""
+    return (mode.op == Op.VMULFXP) & (mode.in_size == FLOAT) & (mode.out_size == FLOAT)
 
 
 def element_sizes(mode: Any, spec: VectorSpec) -> tuple[Value, Value]:
@@ -39,8 +44,8 @@ class ModeDecoder(wiring.Component):
     """Properties of the mode word `mode`, combinationally; `legal` by `hw.vector_lanes.isa.RULES`.
 
     `size` of execution; `conditional`, `indexed`, `mac`, `gather`, `scatter`, `sets_mask`; `reads_a`, `reads_b`,
-    `writes_d` as in `hw.vector_lanes.isa.Mode`. On machines of a `spec` with floating-point lanes also `floating` and
-    `repeats_b`.
+    `writes_d` as in `hw.vector_lanes.isa.Mode`. `mac`: a read port reads D, that of A if A is a scalar. On machines of
+    a `spec` with floating-point lanes also `floating` and `repeats_b`.
     """
 
     def __init__(self, spec: VectorSpec) -> None:
@@ -57,9 +62,12 @@ class ModeDecoder(wiring.Component):
         mode = self.mode
         op, conditional = mode.op, Signal()
         in_size, out_size = element_sizes(mode, self._spec)
+        mac = op == Op.VMAC
+        if self._spec.fuses:
+            mac |= is_fused(mode) & mode.scalar
         larger = Mux(in_size > out_size, in_size, out_size)
         m.d.comb += [
-            conditional.eq((op >= Op.VCMV_LEZ) & (op <= Op.VCMV_NZ)), self.mac.eq(op == Op.VMAC),
+            conditional.eq((op >= Op.VCMV_LEZ) & (op <= Op.VCMV_NZ)), self.mac.eq(mac),
             self.gather.eq(op == Op.VGATHER), self.scatter.eq(op == Op.VSCATTER),
             self.indexed.eq(self.gather | self.scatter), self.sets_mask.eq(conditional & mode.absolute),
             self.size.eq(Mux(mode.accumulate, in_size, larger)),
@@ -95,7 +103,9 @@ class ModeDecoder(wiring.Component):
         inner = op.matches(*(int(o) for o in (Op.VADD, Op.VSUB, Op.VMUL, Op.VMAC, Op.VMIN, Op.VMAX)))
         leaving = (op == Op.VMOV) | op.matches(*(int(o) for o in Op if o >= Op.VSEQ))
         inner |= mode.absolute & (op == Op.VMOV)
+        if self._spec.fuses:
+            inner |= op == Op.VMULFXP
         computes = Mux(mode.in_size == mode.out_size, inner, Mux(mode.in_size == FLOAT, leaving, op == Op.VMOV))
-        mac = self.mac & (~mode.scalar | mode.enumerated)
+        mac = (op == Op.VMAC if self._spec.fuses else self.mac) & (~mode.scalar | mode.enumerated)
         formats = (mode.absolute | self._spec.float32) & (~mode.absolute | self._spec.bfloat16)
         return self.floating & (~computes | ~formats | mode.accumulate | mac | ((op == Op.VMOV) & mode.enumerated))

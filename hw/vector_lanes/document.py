@@ -10,6 +10,7 @@ from hw.vector_lanes.float_meaning import NOT_A_NUMBER
 from hw.vector_lanes.isa import (
     CONTROLS,
     FLOAT_RULES,
+    FUSED_RULE,
     MODE,
     OPERANDS_BITS,
     OPERATIONS,
@@ -92,6 +93,7 @@ rounds to the nearest number, ties to even.
 |---|---|
 | F | VADD, VSUB, VMUL |
 | F | VMAC with a scalar A: D + A * B, the product rounded before the sum |
+| F | VFMA, the code of VMULFXP: D + A * B, rounded once, on processors that have it |
 | F | VMIN, VMAX: A if it is smaller (larger) or B is no number, else B |
 | F to B, H, W | VSEQ to VSGE: 1 or 0; of what is no number only VSNE holds |
 | F to B, H, W | VMOV: towards zero, cut to its low bits; what does not fit 32 bits (U: 64) is -2^31 (0) |
@@ -107,6 +109,10 @@ numbers of size F halfwords in bfloat16, two of them in a lane. All of the table
 0x{half_nan:x} for what is no number, and masks of halfwords, or of words if the other size is W. With the absolute bit
 there is VMOV from F to F, too: words in 32 bits, rounded to halfwords in bfloat16. The other way is VSHL by 16 from H
 to W, unsigned.
+
+Processors with fused multiply-add (`VectorSpec(float32=True, fma=True)`, or with `bfloat16`) have VFMA. It adds to D as
+VMAC does, takes a scalar or a vector A and an enumerated B, and with a vector A two cycles for a wavefront: the first
+reads D, the second A and B.
 
 Results are written as late as a row's sum: `float_latency` cycles behind the operands, by default {latency}, or as many
 as the sum takes if that is more. Instructions that need them wait as for a sum, all others do not.
@@ -176,7 +182,7 @@ def _control_rows() -> Iterator[str]:
 def document_text() -> str:
     """The whole document."""
     status = ", ".join(f"{bit.name} {int(bit)}" for bit in Status)
-    rules = "\n".join(f"* *{rule.name}*: {rule.text}" for rule in (*RULES, *FLOAT_RULES))
+    rules = "\n".join(f"* *{rule.name}*: {rule.text}" for rule in (*RULES, *FLOAT_RULES, FUSED_RULE))
     parameters = (f"| {int(parameter)} | {info.text} |" for parameter, info in PARAMETERS.items())
     return "".join([
         _INTRODUCTION.format(bits=MODE.size), "\n## Mode word\n\n", _table("| bits | field | meaning |", _mode_rows()),

@@ -7,6 +7,8 @@
       +---- as late ----+--- order ---------+--- result
                         +--- conversions ---+
 
+A product and a sum that are rounded once are a unit of their own beside all this, on lanes that have it.
+
 A product passes the adder with -0 beside it, which keeps every number; so a multiply-add rounds twice, as a product and
 a sum behind it do. For bfloat16 there are two such units, one for each half of the lane; the lower one also takes and
 gives words.
@@ -66,12 +68,14 @@ def decode_float(m: Module, control: Any, mode: Any, spec: VectorSpec) -> None:
 
 @dataclass(frozen=True)
 class FloatCycles:
-    """Cycles of a product and of the `rest` behind it, and the formats that a lane has."""
+    """Cycles of a product and of the `rest` behind it, and the formats that a lane has; `fused`: with units for fused
+    multiply-add."""
 
     product: int
     rest: int
     single: bool = True
     pairs: bool = False
+    fused: bool = False
 
 
 def float_cycles(spec: VectorSpec, cycles: int) -> FloatCycles:
@@ -80,20 +84,20 @@ def float_cycles(spec: VectorSpec, cycles: int) -> FloatCycles:
     form = SINGLE if spec.float32 else BFLOAT16
     product, total = (sum(step_delays(FloatSpec(op, form))) for op in ("mul", "add"))
     first = min(range(1, cycles), key=lambda n: max(product / n, total / (cycles - n)))
-    return FloatCycles(first, cycles - first, spec.float32, spec.bfloat16)
+    return FloatCycles(first, cycles - first, spec.float32, spec.bfloat16, spec.fuses)
 
 
 class FloatLane(wiring.Component):
     """Floating-point numbers of 32 bits, or pairs of bfloat16: ``a``, ``b`` and the old destination ``d`` with
     `begins`, a wavefront per cycle; `adds` belongs to the wavefront `product` cycles later, `ends` to the one `rest`
     cycles after that, whose `result` is in that cycle. Results of comparisons are 0 and 1; integers have 32 bits, or
-    in pairs 16."""
+    in pairs 16. `fused`, at the end, on lanes that have it: the result is that of a fused multiply-add."""
 
     def __init__(self, cycles: FloatCycles):
         self._cycles = cycles
         super().__init__({
             "a": In(32), "b": In(32), "d": In(32), "begins": In(FLOAT_CONTROL), "adds": In(FLOAT_CONTROL),
-            "ends": In(FLOAT_CONTROL), "result": Out(32),
+            "ends": In(FLOAT_CONTROL), "result": Out(32), **({"fused": In(1)} if cycles.fused else {}),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -122,7 +126,11 @@ class FloatLane(wiring.Component):
         last = data.View(FLOAT_CONTROL, _delay(m, adds.as_value(), cycles.rest - 1))
         others = _delay(m, Mux(last.to_float | last.to_integer, moved, ordered), 1)
         special = ends.to_float | ends.to_integer | ends.choose | ends.compare
-        return Mux(special, others, total)
+        found = Mux(special, others, total)
+        if not cycles.fused:
+            return found
+        once = build_float(m, _delayer(m), FloatSpec("mad", form, cycles.product + cycles.rest), [a, b, d])
+        return Mux(self.fused, once, found)
 
     def _converted(self, m: Module, form: Float, number: Value, whole: Value) -> Value:
         """`number` as an integer, or the integer that it is, or `whole`, a word of the lane, as a number: a cycle

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hw.odd_rounding import odd_multiply_add, odd_single
 from hw.vector_lanes.isa import FLOAT, Mode, Op
 
 __all__ = ["NOT_A_NUMBER", "compute_float"]
@@ -33,7 +34,7 @@ _ARITHMETIC: dict[Op, Callable[[_Array, _Array], _Array]] = {
 def compute_float(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
     """Words of the results of a legal instruction that takes or gives floating-point numbers. Sources are patterns
     (uint32, or uint16 of bfloat16), integers of the in size for a conversion from them; `d`, the old destination,
-    counts for VMAC."""
+    counts for VMAC and VFMA."""
     if mode.absolute:
         return _compute_half(mode, a, b, d)
     with np.errstate(all="ignore"):
@@ -47,6 +48,8 @@ def compute_float(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
         if mode.op is Op.VMAC:
             product = _words(np.multiply(x, y)).view(np.float32)
             return _words(np.add(product, d.view(np.float32)))
+        if mode.fuses:
+            return _words(odd_multiply_add(x, y, d.view(np.float32)).astype(np.float32))
         better = np.less(x, y) if mode.op is Op.VMIN else np.greater(x, y)
         return np.where(np.isnan(y) | better, a, b)
 
@@ -58,6 +61,9 @@ def _compute_half(mode: Mode, a: _Array, b: _Array, d: _Array) -> _Array:
         return _half_of_integers(a)
     if mode.narrows:
         return _half(a)
+    if mode.fuses:
+        with np.errstate(all="ignore"):
+            return _half(_words(odd_single(odd_multiply_add(*(_single(v).view(np.float32) for v in (a, b, d))))))
     wide = replace(mode, absolute=False)
     if mode.op is Op.VMAC:
         product = _half(compute_float(replace(wide, op=Op.VMUL), _single(a), _single(b), d))

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from hw.vector_lanes.isa import MODE, OPERANDS_BITS, SIZE_LETTERS, Control, Mode, Op, Parameter, Status
+from hw.vector_lanes.isa import FUSED, MODE, OPERANDS_BITS, SIZE_LETTERS, Control, Mode, Op, Parameter, Status
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["ALIASES", "c_header", "mode_constants"]
 
 ALIASES = {"VCMV_FS": "VCMV_LTZ", "VCMV_FC": "VCMV_GEZ", "VCMV_GTEZ": "VCMV_GEZ", "VCMV_LTEZ": "VCMV_LEZ",
-           "VMULLO": "VMUL", "VABSDIFF": "(VSUB | VECTOR_ABSOLUTE)"}
-"""Other names of operations: of flags set and clear, of Liu 2012, and of the absolute difference."""
+           "VMULLO": "VMUL", FUSED: "VMULFXP", "VABSDIFF": "(VSUB | VECTOR_ABSOLUTE)"}
+"""Other names of operations: of flags set and clear, of Liu 2012, of fused multiply-add, and of the absolute
+difference."""
 
 
 

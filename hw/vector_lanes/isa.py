@@ -19,10 +19,10 @@ from amaranth.lib import data, enum
 from hw.errors import SluiceError
 
 __all__ = [
-    "CONTROLS", "ENTRY", "ENTRY_WORDS", "FLOAT", "FLOAT_RULES", "FORMAT_RULES", "MODE", "OPERATIONS", "PARAMETERS",
-    "RULES", "SIZE_LETTERS", "Control", "ControlInfo", "EncodingError", "Entry", "FunctionKind", "Half", "Mode", "Op",
-    "OpInfo", "Parameter", "ParameterInfo", "Rule", "Size", "Status", "check", "control_function", "decode_function",
-    "execute_function", "operands_function",
+    "CONTROLS", "ENTRY", "ENTRY_WORDS", "FLOAT", "FLOAT_RULES", "FORMAT_RULES", "FUSED", "FUSED_RULE", "MODE",
+    "OPERATIONS", "OPERATION_NAMES", "PARAMETERS", "RULES", "SIZE_LETTERS", "Control", "ControlInfo", "EncodingError",
+    "Entry", "FunctionKind", "Half", "Mode", "Op", "OpInfo", "Parameter", "ParameterInfo", "Rule", "Size", "Status",
+    "check", "control_function", "decode_function", "execute_function", "operands_function",
 ]
 
 
@@ -44,6 +44,9 @@ in bfloat16, on machines that have them."""
 
 SIZE_LETTERS = "BHWF"
 """How mode names spell a size, by its code."""
+
+FUSED = "VFMA"
+"""What VMULFXP is called where it takes and gives floating-point numbers."""
 
 
 class Op(enum.IntEnum, shape=5):
@@ -160,6 +163,10 @@ ENTRY = data.StructLayout({"control": 1, "code": MODE.size, "a": 32, "b": 32, "d
 
 ENTRY_WORDS = 8
 """Words of an entry in memory: control in bit 31 and code in the low bits of the first; then a, b, d, c, 0, 0, 0."""
+
+
+OPERATION_NAMES: dict[str, Op] = {**Op.__members__, FUSED: Op.VMULFXP}
+"""Operations by every name that they have."""
 
 
 @dataclass(frozen=True)
@@ -310,6 +317,27 @@ class Mode:
         return self.out_size if self.out_size != FLOAT else Size.HALF if self.absolute else Size.WORD
 
     @property
+    def fuses(self) -> bool:
+        """Whether it is VFMA, what the code of VMULFXP means for floating-point numbers: a product and a sum that are
+        rounded once."""
+        return self.op is Op.VMULFXP and self.in_size == self.out_size == FLOAT
+
+    @property
+    def name(self) -> str:
+        """The operation by the name that it has for such elements."""
+        return FUSED if self.fuses else self.op.name
+
+    @property
+    def reads_d(self) -> bool:
+        """Whether D is read, too: an old destination to which a product is added."""
+        return self.op is Op.VMAC or self.fuses
+
+    @property
+    def beats(self) -> int:
+        """Cycles of a wavefront, but of gathers and scatters: two where D is read beside two vectors."""
+        return 2 if self.fuses and not self.scalar else 1
+
+    @property
     def narrows(self) -> bool:
         """Whether it rounds floating-point numbers of 32 bits to bfloat16."""
         return self.absolute and self.op is Op.VMOV and self.in_size == self.out_size == FLOAT
@@ -398,15 +426,15 @@ _COMPARISONS = (Op.VSEQ, Op.VSNE, Op.VSLT, Op.VSLE, Op.VSGT, Op.VSGE)
 def _computes_floats(mode: Mode) -> bool:
     """Whether there is such an operation from and to such elements."""
     if mode.in_size == mode.out_size:
-        return mode.op in _ARITHMETIC or mode.narrows
+        return mode.op in _ARITHMETIC or mode.narrows or mode.fuses
     if mode.in_size == FLOAT:
         return mode.op is Op.VMOV or mode.op in _COMPARISONS
     return mode.op is Op.VMOV
 
 
 FLOAT_RULES: tuple[Rule, ...] = (
-    Rule("float-operation", "from F to F there are VADD, VSUB, VMUL, VMAC, VMIN and VMAX, from F to integers VMOV and "
-         "the comparisons VSEQ to VSGE, from integers to F VMOV; with the absolute bit VMOV from F to F, too",
+    Rule("float-operation", "from F to F there are VADD, VSUB, VMUL, VMAC, VFMA, VMIN and VMAX, from F to integers "
+         "VMOV and the comparisons VSEQ to VSGE, from integers to F VMOV; with the absolute bit VMOV from F to F, too",
          lambda m: m.floating and not _computes_floats(m)),
     Rule("float-plain", "F does not go with accumulate", lambda m: m.floating and m.accumulate),
     Rule("float-mac", "VMAC of F needs a scalar A and a vector B",
@@ -425,15 +453,18 @@ FORMAT_RULES: tuple[Rule, ...] = (
 )
 """Of these the one for the format that a machine with one of the two does not have."""
 
+FUSED_RULE = Rule("float-fma", "VFMA is for machines whose lanes have it", lambda m: m.fuses)
+"""What makes a mode word illegal besides, on machines with floating-point lanes without fused multiply-add."""
 
-def check(mode: Mode | int, float32: bool = False, bfloat16: bool = False) -> tuple[str, ...]:
-    """Names of the rules that a mode word violates; empty if it is legal. `float32`, `bfloat16`: on a machine with such
-    lanes. Raises `EncodingError`."""
+
+def check(mode: Mode | int, float32: bool = False, bfloat16: bool = False, fma: bool = False) -> tuple[str, ...]:
+    """Names of the rules that a mode word violates; empty if it is legal. `float32`, `bfloat16`, `fma`: on a machine
+    with such lanes. Raises `EncodingError`."""
     decoded = Mode.decode(mode) if isinstance(mode, int) else mode
     rules = RULES
     if float32 or bfloat16:
         missing = [rule for rule, there in zip(FORMAT_RULES, (float32, bfloat16), strict=True) if not there]
-        rules = (*RULES[1:], *FLOAT_RULES, *missing)
+        rules = (*RULES[1:], *FLOAT_RULES, *([] if fma else [FUSED_RULE]), *missing)
     return tuple(rule.name for rule in rules if rule.violated(decoded))
 
 

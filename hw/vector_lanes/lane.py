@@ -31,7 +31,7 @@ LANE_MODULE = "vector_lane"
 _SOURCE = {"word": 32, "half": 16, "byte": 8, "word_flags": 4, "half_flags": 2, "byte_flags": 1}
 
 
-def lane_signature(floats: bool = False) -> wiring.Signature:
+def lane_signature(floats: bool = False, fused: bool = False) -> wiring.Signature:
     """Ports of a lane.
 
     * `number` of the lane. `a_*` and `b_*`, at stage select: its share of the aligned row for elements that are not
@@ -44,9 +44,13 @@ def lane_signature(floats: bool = False) -> wiring.Signature:
     * `row_sum`: sum of the enabled elements, a register one cycle later.
     * With `floats`: `repeated`, at stage select: `index` is operand B in every element. `float_begins` at stage
       multiply, `float_adds` and `float_ends` later, `float_result` at the end: see `FloatLane`.
+    * With `fused` also `float_fused` at the end, and `float_holds` at stage multiply: what port B gave is the old
+      destination for the next wavefront whose A is no scalar.
     """
     more = {"repeated": In(1), "float_begins": In(FLOAT_CONTROL), "float_adds": In(FLOAT_CONTROL),
             "float_ends": In(FLOAT_CONTROL), "float_result": Out(32)} if floats else {}
+    if fused:
+        more |= {"float_holds": In(1), "float_fused": In(1)}
     sources = {f"{port}_{name}": In(width) for port in "ab" for name, width in _SOURCE.items()}
     controls = {f"control_{stage}": In(CONTROL) for stage in ("select", "multiply", "choose", "result", "sum")}
     return wiring.Signature({
@@ -63,7 +67,7 @@ class Lane(wiring.Component):
 
     def __init__(self, fraction_bits: tuple[int, int, int], floats: FloatCycles | None = None):
         self.fraction_bits, self.floats = fraction_bits, floats
-        super().__init__(lane_signature(floats is not None))
+        super().__init__(lane_signature(floats is not None, floats is not None and floats.fused))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -98,9 +102,19 @@ class Lane(wiring.Component):
 
     def _compute_floats(self, m: Module, operands: dict[str, Signal], cycles: FloatCycles) -> None:
         m.submodules.float = floats = FloatLane(cycles)
-        m.d.comb += [getattr(floats, name).eq(operands[name]) for name in "abd"]
+        d = self._old_destination(m, operands["d"]) if cycles.fused else operands["d"]
+        m.d.comb += [floats.a.eq(operands["a"]), floats.b.eq(operands["b"]), floats.d.eq(d)]
         m.d.comb += [floats.begins.eq(self.float_begins), floats.adds.eq(self.float_adds),
                      floats.ends.eq(self.float_ends), self.float_result.eq(floats.result)]
+        if cycles.fused:
+            m.d.comb += floats.fused.eq(self.float_fused)
+
+    def _old_destination(self, m: Module, d: Value) -> Value:
+        """What a product is added to: with two vectors for it what was fetched before."""
+        held = Signal(32, reset_less=True)
+        with m.If(self.float_holds):
+            m.d.sync += held.eq(d)
+        return Mux(self.control_multiply.scalar, d, held)
 
     def _widened(self, m: Module, port: str, growth: Value) -> tuple[Value, Value]:
         c = self.control_select

@@ -119,9 +119,9 @@ class Mask:
 
 
 @lru_cache(maxsize=4096)
-def _decoded(code: int, float32: bool, bfloat16: bool) -> tuple[Mode, bool]:
+def _decoded(code: int, float32: bool, bfloat16: bool, fma: bool) -> tuple[Mode, bool]:
     mode = Mode.decode(code)
-    return mode, not check(mode, float32, bfloat16)
+    return mode, not check(mode, float32, bfloat16, fma)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class VectorMachine:
     # --- vector instructions ------------------------------------------------------------------------------------------
 
     def _instruction(self, entry: Entry) -> None:
-        mode, legal = _decoded(entry.code, self.spec.float32, self.spec.bfloat16)
+        mode, legal = _decoded(entry.code, self.spec.float32, self.spec.bfloat16, self.spec.fma)
         if not legal or not self._mask_allows(mode):
             self.status |= Status.ILLEGAL
             return
@@ -301,8 +301,8 @@ class VectorMachine:
         if mode.op.indexed:
             return mats * rows * length
         if mode.masked:
-            return max(self._mask_waves(), int(mode.accumulate))
-        return mats * rows * -(-(length << mode.exec_size) // self.spec.row_bytes)
+            return mode.beats * max(self._mask_waves(), int(mode.accumulate))
+        return mode.beats * mats * rows * -(-(length << mode.exec_size) // self.spec.row_bytes)
 
     @staticmethod
     def _whole(mode: Mode, spans: _Spans) -> bool:
@@ -364,7 +364,7 @@ class VectorMachine:
         size = mode.in_element if mode.in_size == FLOAT else mode.exec_size
         scalar = np.asarray(entry.a).astype(number_type(size, mode.signed and mode.in_size != FLOAT))
         return Operands(mode, scalar if spans.a is None else words(spans.a), words(spans.b),
-                        d=words(spans.d) if mode.op is Op.VMAC else 0)
+                        d=words(spans.d) if mode.reads_d else 0)
 
     def _read(self, span: Span, signed: bool, wide: np.dtype[Any]) -> tuple[Any, Any]:
         values = span.view(self.scratchpad, number_type(span.size, signed)).astype(wide, copy=False)

@@ -15,7 +15,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.vector_lanes.core_layouts import instruction_layout, wave_layout
-from hw.vector_lanes.dispatch_decode import is_floating
+from hw.vector_lanes.dispatch_decode import is_floating, is_fused
 from hw.vector_lanes.isa import FLOAT, Op
 from hw.vector_lanes.ranges import overlap
 from hw.vector_lanes.spec import VectorSpec
@@ -77,6 +77,7 @@ class Sequencer(wiring.Component):
 
     A wavefront is offered in the cycle after its predecessor was taken, from one instruction to the next as well.
     Gathers and scatters have wavefronts of one element: see `hw.vector_lanes.gather`; `base` is the full address of D.
+    A fused multiply-add of two vectors has two for each of its own, the first of which only fetches D: `holds`.
     `current` and `busy`: the instruction whose wavefronts are being offered; `overlaps`: the ranges of its D and B have
     a byte in common. The mask: see `hw.vector_lanes.mask`;
     `mask_wave` is the active wavefront to come (its number, its mask), `mask_last` says that it is the last one of
@@ -111,8 +112,10 @@ class Sequencer(wiring.Component):
         elements = self._elements(m, current, "elements")
         # What comes next does not depend on when: `advance` is late and only enables registers.
         advance, free, load = Signal(), Signal(), Signal()
+        holds = self._holds(m, advance) if self.spec.fuses else None
+        goes_on = self.wave.ready if holds is None else self.wave.ready & ~holds
         m.d.comb += [
-            self.wave.valid.eq(self.busy), advance.eq(~self.busy | self.wave.ready),
+            self.wave.valid.eq(self.busy), advance.eq(~self.busy | goes_on),
             free.eq((~self.busy | ends) & (~offered.uses_mask | self.mask_ready)),
             self.instruction.ready.eq(advance & free), load.eq(self.instruction.valid & free),
             self.mask_next.eq(advance & Mux(load, offered.mode.masked & ~self.mask_empty,
@@ -128,7 +131,29 @@ class Sequencer(wiring.Component):
         self._look_ahead(m, advance, step, elements)
         self._walk(m, advance, step)
         self._offer(m, elements, row_ends, ends)
+        if holds is not None:
+            self._offer_held(m, holds)
         return m
+
+    def _holds(self, m: Module, advance: Value) -> Signal:
+        """Whether the wavefront on offer only fetches what the next one adds to."""
+        mode, holds, held = self.current.mode, Signal(name="holds"), Signal()
+        m.d.comb += holds.eq(is_fused(mode) & ~mode.scalar & ~held)
+        with m.If(advance):
+            m.d.sync += held.eq(0)
+        with m.Elif(self.wave.ready & holds):
+            m.d.sync += held.eq(1)
+        return holds
+
+    def _offer_held(self, m: Module, holds: Value) -> None:
+        """Port B reads D."""
+        wave = self.wave.payload
+        m.d.comb += wave.holds.eq(holds)
+        with m.If(holds):
+            m.d.comb += [
+                wave.a_used.eq(0), wave.b_used.eq(wave.count != 0), wave.b_address.eq(self._address_d),
+                wave.b_bytes.eq(wave.count << self.current.d.size), wave.d_used.eq(0), wave.end.eq(0),
+            ]
 
     @staticmethod
     def _is_indexed(instruction: Value) -> Value:

@@ -34,6 +34,8 @@ class VectorSpec:
     * `fraction_bits`: what VMULFXP shifts its product right by, for bytes, halfwords and words.
     * `float32`: whether lanes compute with floating-point numbers of 32 bits, too.
     * `bfloat16`: whether lanes compute with pairs of bfloat16 numbers, too.
+    * `fma`: whether lanes with floating-point numbers have fused multiply-add, too: a product and a sum that are
+      rounded once.
     * `float_latency`: cycles of their operators, a product and a sum behind it, 2 to 24.
 
     Raises `VectorSpecError`.
@@ -47,6 +49,7 @@ class VectorSpec:
     fraction_bits: tuple[int, int, int] = (4, 15, 16)
     float32: bool = False
     bfloat16: bool = False
+    fma: bool = False
     float_latency: int = 12
 
     def __post_init__(self) -> None:
@@ -77,6 +80,11 @@ class VectorSpec:
     def floats(self) -> bool:
         """Whether lanes compute with floating-point numbers of any kind."""
         return self.float32 or self.bfloat16
+
+    @property
+    def fuses(self) -> bool:
+        """Whether lanes multiply and add floating-point numbers with one rounding."""
+        return self.fma and self.floats
 
     @property
     def capacity(self) -> int:

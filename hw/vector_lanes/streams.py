@@ -156,14 +156,17 @@ class _Stream:
             mode = replace(mode, **fixed)
             if self.spec.floats and self.chance(0.4):
                 mode = self._with_floats(mode)
-            if not check(mode, self.spec.float32, self.spec.bfloat16):
+            if not check(mode, self.spec.float32, self.spec.bfloat16, self.spec.fma):
                 return mode
 
     def _with_floats(self, mode: Mode) -> Mode:
         """Perhaps a legal mode on floating-point numbers."""
         sizes = self.pick([(FLOAT, FLOAT), (FLOAT, FLOAT), (FLOAT, mode.out_size), (mode.in_size, FLOAT)])
         half = self.spec.bfloat16 and (not self.spec.float32 or self.chance(0.5))
-        return replace(mode, in_size=sizes[0], out_size=sizes[1], accumulate=False, absolute=half)
+        found = replace(mode, in_size=sizes[0], out_size=sizes[1], accumulate=False, absolute=half)
+        if self.spec.fma and not mode.op.indexed and sizes == (FLOAT, FLOAT) and self.chance(0.4):
+            return replace(found, op=Op.VMULFXP)
+        return found
 
     # --- groups of entries --------------------------------------------------------------------------------------------
 
@@ -311,5 +314,5 @@ class _Stream:
         """A mode word that violates at least one rule by itself."""
         while True:
             word = self.number(0, (1 << 17) - 1)
-            if check(word, self.spec.float32, self.spec.bfloat16):
+            if check(word, self.spec.float32, self.spec.bfloat16, self.spec.fma):
                 return word

@@ -15,7 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hw.errors import SluiceError
-from hw.vector_lanes.isa import CONTROLS, SIZE_LETTERS, Control, EncodingError, Entry, Mode, Op
+from hw.vector_lanes.isa import (
+    CONTROLS,
+    FUSED,
+    OPERATION_NAMES,
+    SIZE_LETTERS,
+    Control,
+    EncodingError,
+    Entry,
+    Mode,
+    Op,
+)
 
 __all__ = ["AssemblyError", "assemble", "disassemble", "entry_text", "mode_text"]
 
@@ -47,7 +57,7 @@ def entry_text(entry: Entry) -> str:
     mode = entry.mode
     if entry.c or mode.dimensions == 3:
         return f"raw {entry.code:#x}, {entry.a:#x}, {entry.b:#x}, {entry.d:#x}, {entry.c:#x}"
-    return f"{mode.op.name}{_variants(mode)} {mode_text(mode)} {entry.d:#x}, {entry.a:#x}, {entry.b:#x}"
+    return f"{mode.name}{_variants(mode)} {mode_text(mode)} {entry.d:#x}, {entry.a:#x}, {entry.b:#x}"
 
 
 def _control_text(entry: Entry) -> str:
@@ -96,11 +106,14 @@ def _parse(line: str) -> Entry:
         values = _numbers(rest, len(CONTROLS[Control[head]].operands))
         return Entry.of(Control[head], *values)
     name, *variants = head.split(".")
-    if name not in Op.__members__:
+    if name not in OPERATION_NAMES:
         raise _Problem(f"there is no operation '{name}'")
     mode, _, operands = rest.strip().partition(" ")
     d, a, b = _numbers(operands, 3)
-    return Entry.vector(_mode(Op[name], variants, mode), d, a, b)
+    found = _mode(OPERATION_NAMES[name], variants, mode)
+    if name == FUSED and not found.fuses:
+        raise _Problem(f"{FUSED} goes with floating-point numbers, not with '{mode}'")
+    return Entry.vector(found, d, a, b)
 
 
 def _numbers(text: str, count: int) -> list[int]:

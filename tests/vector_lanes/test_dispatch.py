@@ -37,6 +37,10 @@ def test_modes_on_floating_point_numbers_are_legal_as_the_table_says(float32: bo
     check_modes(VectorSpec(float32=float32, bfloat16=bfloat16), 61)
 
 
+def test_modes_are_legal_as_the_table_says_where_lanes_multiply_and_add_at_once() -> None:
+    check_modes(VectorSpec(float32=True, fma=True), 61)
+
+
 def check_modes(spec: VectorSpec, step: int) -> None:
     """Every `step`-th mode word."""
     dut = ModeDecoder(spec)
@@ -44,7 +48,7 @@ def check_modes(spec: VectorSpec, step: int) -> None:
     async def body(ctx: SimulatorContext) -> None:
         for word in range(0, 1 << MODE.size, step):
             ctx.set(dut.mode.as_value(), word)
-            mode, broken = Mode.decode(word), check(word, spec.float32, spec.bfloat16)
+            mode, broken = Mode.decode(word), check(word, spec.float32, spec.bfloat16, spec.fma)
             assert ctx.get(dut.legal) == (not broken), f"{mode}: {broken}"
             if not broken:
                 assert ctx.get(dut.size) == mode.exec_size
@@ -53,7 +57,7 @@ def check_modes(spec: VectorSpec, step: int) -> None:
                 assert ctx.get(dut.reads_b) == mode.reads_b
                 assert ctx.get(dut.writes_d) == mode.writes_d
                 assert ctx.get(dut.indexed) == mode.op.indexed
-                assert ctx.get(dut.mac) == (mode.op is Op.VMAC)
+                assert ctx.get(dut.mac) == (mode.op is Op.VMAC or (mode.fuses and mode.scalar))
 
     simulate(dut, body, clock=False)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hw.odd_rounding import odd_multiply_add
+
 __all__ = ["Levels", "added", "requantized", "scale_of_products"]
 
 _SINGLE = np.float32
@@ -59,12 +61,5 @@ def added(a: Levels, b: Levels, y: Levels) -> Callable[[np.ndarray, np.ndarray],
 
 
 def _fused(a: _Singles, b: _Singles, c: _Singles) -> np.ndarray:
-    """``a * b + c`` of float32, rounded once: the sum in double is rounded to odd, so that the second rounding is right
-    (products of float32 are exact in double)."""
-    product, addend = np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64)
-    total = np.asarray(product + addend)
-    part = total - product
-    error = (product - (total - part)) + (addend - part)
-    inexact = (error != 0) & (total.view(np.int64) & 1 == 0)
-    odd = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
-    return np.where(inexact, odd, total).astype(_SINGLE)
+    """``a * b + c`` of float32, rounded once."""
+    return odd_multiply_add(a, b, c).astype(_SINGLE)
