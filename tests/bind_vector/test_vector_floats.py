@@ -145,8 +145,6 @@ def test_products_with_numbers_are_added_in_one_instruction() -> None:
                           "the target dataflow or fpga, which divide"),
     ("sqrtf(x[i])", True, "square roots of float32 are unsupported by the vector target; the targets dataflow and fpga "
                           "have them"),
-    ("fmaf(x[i], x[i], 1.0f)", True, "fma of float32, which rounds once, is unsupported by the vector target: write "
-                                     "a * b + c, which rounds twice, or take the target dataflow or fpga"),
     ("x[i] * 0.1", True, "values of type float11.52 are unsupported; the vector target has integers of up to 32 bits, "
                          "float32 and bfloat16"),
     ("(__bf16)x[i] * (__bf16)x[i]", True, "computes with floating-point numbers, which lanes do if they are asked for: "

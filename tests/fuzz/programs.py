@@ -148,7 +148,7 @@ def options_of(job: Job) -> dict[str, Any]:
     random = Random(f"options {job.seed} {job.target}")
     drawn = (rtl_options if job.simulators else target_options)(job.target, random)
     floats = job.target == "vector" and generator_name(job.seed) == "single floats"
-    return drawn | {"float32": True} if floats else drawn
+    return drawn | {"float32": True, "fma": True} if floats else drawn
 
 
 def case_of(text: str, seed: int) -> Case:

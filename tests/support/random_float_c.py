@@ -38,8 +38,12 @@ def float_function(random: Random, name: str) -> str:
 
 
 def single_function(random: Random, name: str) -> str:
-    """A text in float alone, with sums, differences, products, comparisons, extrema and conversions."""
+    """A text in float alone, with sums, differences, products, comparisons, extrema and conversions, and perhaps with
+    products and sums that are rounded once."""
     text = random_float_function(random, name).text
+    if random.random() < 0.5:
+        fused = ", ".join(_value(random, 1) for _ in range(3))
+        text = "#include <math.h>\n" + text.replace("    s = s + ", f"    y[i] = y[i] + fmaf({fused});\n    s = s + ")
     return re.sub(r"(?<![\w.])0\.0(?!f)", "0.0f", text.replace("y[i] / t", "y[i] - t").replace(" / ", " * "))
 
 

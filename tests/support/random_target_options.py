@@ -73,6 +73,7 @@ _VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
         "scratchpad": (None, None, 1024, 4096),
         "float32": (False, False, True),
         "bfloat16": (False, False, False, True),
+        "fma": (False, False, True),
         "float_latency": (12, 12, 2, 24),
         "segment": (*[None] * 6, (1,), (3,), (8,)),
         "search": (True, False),
@@ -83,7 +84,7 @@ _RTL: dict[str, dict[str, tuple[Any, ...]]] = {
     "cgra": {"bfloat16": (False,), "memory": ("pub",), "counter": (True,), "array": ("8x8",), "half_words": (32768,),
              "hardware": (_SMALL_ARRAY,)},
     "vector": {"lanes": (4, 4, 1), "scratchpad": (None,), "float32": (False,), "bfloat16": (False,),
-               "float_latency": (12,)},
+               "fma": (False,), "float_latency": (12,)},
 }
 """Where the hardware is one circuit for all programs: options that choose another one are left as they are, so that one
 build serves all runs."""

@@ -36,10 +36,10 @@ every write."""
 
 def wavefronts(mode: Mode, length: int, row_bytes: int) -> int:
     """Cycles that the lanes take for a vector of `length` elements: gathers and scatters take one for each, two if it
-    is added to what is there."""
+    is added to what is there; VFMA of two vectors takes two for a wavefront."""
     if mode.op.indexed:
         return 2 * length if mode.accumulate and mode.reads_a else length
-    return -(-(length << mode.exec_size) // row_bytes)
+    return mode.beats * -(-(length << mode.exec_size) // row_bytes)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,6 @@ def touched(statement: Instruction, settings: InForce) -> Touched:
         reads["table"] = ANYWHERE
     if mode.op is Op.VSCATTER:
         writes = ANYWHERE
-    if mode.op is Op.VMAC or (mode.accumulate and mode.op is Op.VSCATTER):
+    if mode.reads_d or (mode.accumulate and mode.op is Op.VSCATTER):
         reads["D"] = writes
     return Touched(reads, writes, prod(values[0] for values in shape))

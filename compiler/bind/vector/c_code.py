@@ -142,7 +142,7 @@ def _call(statement: Statement, anchors: _Anchors) -> str:
             return f"{name}({', '.join(map(anchors.text, values))});"
         case Instruction(mode, d, a, b):
             operands = ", ".join(map(anchors.text, (d, a, b)))
-            return f"{_function(mode)}({_mode_name(mode)}, {mode.op.name}, {operands});"
+            return f"{_function(mode)}({_mode_name(mode)}, {mode.name}, {operands});"
         case Transfer():
             return _transfer(statement, anchors)
     raise TypeError(f"no C for {statement}")

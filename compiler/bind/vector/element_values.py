@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.frontend.parallel_array import element_types
 from compiler.frontend.parallel_array.array import Array, array_constant
-from compiler.frontend.parallel_array.functions import abs_difference, maximum, minimum, multiply_high, take, where
+from compiler.frontend.parallel_array.functions import abs_difference, fma, maximum, minimum, multiply_high, take, where
 from compiler.ir.evaluate import constant_words
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, Load, Lookup, Read, fold
 from compiler.ir.long_division import without_dividers
@@ -19,7 +19,7 @@ from compiler.ir.program import Table
 from compiler.ir.types import BFLOAT16, BIT, FLOAT32, Float, Int, Type
 from hw.errors import SluiceError
 
-__all__ = ["NUMBERS", "UnsupportedValue", "container", "cut", "plain_operation", "value_of"]
+__all__ = ["NUMBERS", "UnsupportedValue", "container", "cut", "float_operation", "value_of"]
 
 
 NUMBERS = {FLOAT32: element_types.FLOAT32, BFLOAT16: element_types.BFLOAT16}
@@ -40,13 +40,13 @@ _PLAIN: dict[str, Callable[[Array, Array], Array]] = {
 
 _OF_FLOATS: dict[str, Callable[..., Array]] = {
     **{op: _PLAIN[op] for op in ("add", "sub", "mul", "min", "max", "eq", "ne", "lt", "ge", "gt", "le")},
-    "neg": lambda a: -a, "abs": lambda a: abs(a), "pass": lambda a: a, "select": where,
+    "neg": lambda a: -a, "abs": lambda a: abs(a), "pass": lambda a: a, "select": where, "mad": fma,
 }
 
 
-def plain_operation(op: str) -> Callable[[Array, Array], Array]:
-    """What an operation of two operands is on arrays."""
-    return _PLAIN[op]
+def float_operation(op: str) -> Callable[..., Array]:
+    """What an operation on floating-point numbers is on arrays."""
+    return _OF_FLOATS[op]
 
 
 def container(type: Int | Float) -> np.dtype:
@@ -117,8 +117,6 @@ _MISSING = {
     "div": "division of float32 is unsupported by the vector target: multiply by a reciprocal, or take the target "
            "dataflow or fpga, which divide",
     "sqrt": "square roots of float32 are unsupported by the vector target; the targets dataflow and fpga have them",
-    "mad": "fma of float32, which rounds once, is unsupported by the vector target: write a * b + c, which rounds "
-           "twice, or take the target dataflow or fpga",
 }
 """What there is no instruction for."""
 

@@ -9,7 +9,18 @@ from functools import cached_property
 
 from compiler.bind.vector.access import Access, Box, compose, image
 from compiler.bind.vector.float_words import FLOAT_CODES, gives_floats, is_half, is_repeated, sign_of, takes_floats
-from compiler.bind.vector.graph import MULTIPLY_ADDS, Extend, Node, Op, Reduce, Scatter, Stretch, Take, Value
+from compiler.bind.vector.graph import (
+    FUSED_ADDS,
+    MULTIPLY_ADDS,
+    Extend,
+    Node,
+    Op,
+    Reduce,
+    Scatter,
+    Stretch,
+    Take,
+    Value,
+)
 from compiler.bind.vector.ir import Statement
 from compiler.bind.vector.layout import Layout, extents, reduced_box, regions
 from compiler.bind.vector.order import Order
@@ -65,6 +76,15 @@ def single_instruction(operation: str, operands: Sequence[Value]) -> _Single:
     if operation == "abs_difference":
         return _Single(Opcode.VSUB, *((y, x) if isinstance(y, int) else (x, y)), absolute=True)
     return _Single(Opcode.VMOV, x, absolute=operation == "absolute")
+
+
+def _multiply_add(operation: str, factor: Value, vector: Value) -> _Single:
+    """The instruction that adds a product to what is there."""
+    if operation in FUSED_ADDS:
+        return _on_floats(operation, (factor, vector))
+    floats = takes_floats(operation)
+    return _Single(Opcode.VMAC, factor, vector, absolute=floats and is_half(operation), float_in=floats,
+                   float_out=floats)
 
 
 def _on_floats(operation: str, operands: Sequence[Value]) -> _Single:
@@ -189,12 +209,9 @@ class TileCode:
     def _operation(self, node: Op, box: Box) -> Iterator[Statement]:
         form = self.sizes.forms[node]
         if node.operation in MULTIPLY_ADDS:
-            floats = takes_floats(node.operation)
-            total, factor, vector = node.operands
+            total, *factors = node.operands
             yield from self._bring(total, node, box)
-            single = _Single(Opcode.VMAC, factor, vector, absolute=floats and is_half(node.operation), float_in=floats,
-                             float_out=floats)
-            yield from self._instruction(node, box, single, form)
+            yield from self._instruction(node, box, _multiply_add(node.operation, *factors), form)
         elif node.operation == "where":
             condition, a, b = node.operands
             yield from self._bring(b, node, box)

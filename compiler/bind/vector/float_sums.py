@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator as Steps
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import islpy as isl
 
@@ -27,13 +28,17 @@ MOST_TERMS = 1024
 
 @dataclass(frozen=True)
 class FloatAccumulation:
-    """``element = element op term``, or with `swapped` the operands the other way round; `read` is the number of the
-    read that fetches the element."""
+    """The element becomes the result of `op` on `terms` with itself as operand `place` between them; `read` is the
+    number of the read that fetches it."""
 
     op: str
     read: int
-    term: Expr
-    swapped: bool
+    terms: tuple[Expr, ...]
+    place: int
+
+
+_PLACES: Mapping[str, tuple[int, ...]] = {"add": (0, 1), "sub": (0,), "min": (0, 1), "max": (0, 1), "mad": (2,)}
+"""Operations that accumulate, and which operand can be the element."""
 
 
 def float_accumulation(program: Program, statement: Statement) -> FloatAccumulation | None:
@@ -42,12 +47,20 @@ def float_accumulation(program: Program, statement: Statement) -> FloatAccumulat
     own = own_reads(statement)
     if not isinstance(program.array(write.array).type, Float) or len(own) != 1 or not isinstance(value, Apply):
         return None
-    if value.op not in ("add", "sub", "min", "max"):
+    places = [place for place, a in enumerate(value.args) if isinstance(a, Read) and a.index == own[0]]
+    if len(places) != 1 or places[0] not in _PLACES.get(value.op, ()):
         return None
-    place = [isinstance(a, Read) and a.index == own[0] for a in value.args]
-    if place.count(True) != 1 or (value.op == "sub" and place[1]):
-        return None
-    return FloatAccumulation(value.op, own[0], value.args[1 - place.index(True)], place[1])
+    if value.op == "mad" and _most_terms(statement) > MOST_TERMS:
+        return None  # It stays a recurrence, in a loop.
+    terms = tuple(a for place, a in enumerate(value.args) if place != places[0])
+    return FloatAccumulation(value.op, own[0], terms, places[0])
+
+
+def _most_terms(statement: Statement) -> int:
+    """A bound of the terms of an element: the iterations of the loops that its index does not depend on."""
+    domain, write = statement.domain, statement.write.map
+    free = [k for k in range(len(statement.iterators)) if not write.involves_dims(isl.dim_type.in_, k, 1)]
+    return prod(domain.dim_max_val(k).to_python() - domain.dim_min_val(k).to_python() + 1 for k in free)
 
 
 def own_reads(statement: Statement) -> list[int]:

@@ -13,7 +13,7 @@ from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_sums import MOST_TERMS
 from compiler.bind.vector.float_words import WORD_RANGES, is_half, sign_of
-from compiler.bind.vector.graph import Node, Op, Value, nodes_of
+from compiler.bind.vector.graph import FUSED_ADDS, Node, Op, Value, nodes_of
 from compiler.bind.vector.inlining import inlined
 from compiler.frontend.parallel_array.element_types import BFLOAT16, FLOAT32, FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Reduce
@@ -83,6 +83,8 @@ def float_value(expression: Apply, operands: Sequence[Value], kinds: Sequence[np
         logic, mask = ("bitwise_xor", sign) if name == "negative" else ("bitwise_and", ~sign)
         return place.make(logic, kind, operands[0], mask)
     numbers = [place.converted(value, source, compute) for value, source in zip(operands, kinds, strict=True)]
+    if name == "fma":
+        numbers = [numbers[2], *numbers[:2]]
     return place.make(_prefix(compute) + name, kind, *numbers)
 
 
@@ -114,3 +116,6 @@ def check_lanes(results: Iterable[Node], spec: VectorSpec) -> None:
             name = node.operation.partition("_")[2]
             raise VectorTargetError(f"{node.location}: {name} of {option} needs floating-point lanes: give the option "
                                     f"{option} ({option}=True, --option {option}=true)")
+        if node.operation in FUSED_ADDS and not spec.fma:
+            raise VectorTargetError(f"{node.location}: fma of {option} needs lanes with fused multiply-add: give the "
+                                    "option fma (fma=True, --option fma=true)")

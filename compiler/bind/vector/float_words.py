@@ -3,7 +3,8 @@ operations on these.
 
 Everything that moves or selects integers does so with these as well. Operations are those of parallel arrays with
 ``float_`` in front, ``bfloat_`` on bfloat16; changes of sign are logic. Conversions are ``float_of`` an integer,
-``float_to_int`` and ``float_to_uint``, the same of bfloat16, and ``bfloat_round`` of 32 bits.
+``float_to_int`` and ``float_to_uint``, the same of bfloat16, and ``bfloat_round`` of 32 bits. ``float_fma``, as all
+multiply-adds, has what it adds to as its first operand.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CODES: dict[str, tuple[Opcode, Opcode]] = {
     "minimum": (Opcode.VMIN, Opcode.VMIN), "maximum": (Opcode.VMAX, Opcode.VMAX), "equal": (Opcode.VSEQ, Opcode.VSEQ),
     "not_equal": (Opcode.VSNE, Opcode.VSNE), "less": (Opcode.VSLT, Opcode.VSGT),
     "less_equal": (Opcode.VSLE, Opcode.VSGE), "of": (Opcode.VMOV, Opcode.VMOV), "to_int": (Opcode.VMOV, Opcode.VMOV),
-    "to_uint": (Opcode.VMOV, Opcode.VMOV),
+    "to_uint": (Opcode.VMOV, Opcode.VMOV), "fma": (Opcode.VMULFXP, Opcode.VMULFXP),
 }
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal")
 _PREFIXES = ("float_", "bfloat_")
@@ -72,7 +73,7 @@ ORDERED = tuple(prefix + name for prefix in _PREFIXES for name in ("minimum", "m
 """Operations whose result may depend on which operand comes first, if they are equal or no numbers."""
 
 
-_SWAPPABLE = ("add", "multiply", *_COMPARISONS)
+_SWAPPABLE = ("add", "multiply", "fma", *_COMPARISONS)
 
 
 def is_repeated(value: Access | int) -> bool:
@@ -82,10 +83,13 @@ def is_repeated(value: Access | int) -> bool:
 
 def repeated_operand(operation: str, operands: Sequence[Access | int]) -> int | None:
     """The number of the operand that an instruction can read once per row; None if there is none."""
-    if operation not in FLOAT_CODES or len(operands) != 2 or not all(isinstance(o, Access) for o in operands):
+    pair = operands[-2:]
+    if operation not in FLOAT_CODES or len(pair) != 2 or not all(isinstance(o, Access) for o in pair):
         return None
-    found = [i for i, operand in enumerate(operands) if is_repeated(operand)]
-    return found[0] if len(found) == 1 and (found[0] == 1 or _plain(operation) in _SWAPPABLE) else None
+    found = [i for i, operand in enumerate(pair) if is_repeated(operand)]
+    if len(found) != 1 or not (found[0] == 1 or _plain(operation) in _SWAPPABLE):
+        return None
+    return len(operands) - 2 + found[0]
 
 
 def takes_floats(operation: str) -> bool:
@@ -123,7 +127,8 @@ def _meaning(operation: str) -> Callable[..., int]:
         kind = np.dtype(f"u{operand_bytes(operation)}" if takes_floats(operation) else np.int64)
         words = [np.array([operand & (1 << 8 * kind.itemsize) - 1 if kind.kind == "u" else operand], kind)
                  for operand in operands]
-        return int(compute_float(mode, words[0], words[-1], words[-1])[0])
+        a, b, d = (words[1], words[2], words[0]) if len(words) == 3 else (words[0], words[-1], words[-1])
+        return int(compute_float(mode, a, b, d)[0])
 
     return compute
 

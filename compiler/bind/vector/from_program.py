@@ -16,7 +16,7 @@ from compiler.bind.vector.accumulations import Accumulation, accumulation_of, in
 from compiler.bind.vector.affine_pieces import clamped
 from compiler.bind.vector.array_state import Contents, Indices, Written
 from compiler.bind.vector.diagonal_writes import with_written_box
-from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, plain_operation, value_of
+from compiler.bind.vector.element_values import NUMBERS, UnsupportedValue, container, cut, float_operation, value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_unit_loops
 from compiler.bind.vector.float_sums import FloatAccumulation
@@ -38,39 +38,47 @@ from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Store, children, is
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.program import Array as ProgramArray
 from compiler.ir.types import BFLOAT16, Float, Int, Type
+from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["Translation", "check_numbers", "element_of", "from_program", "given_array"]
 
 SCATTERED = 1 << 14
 """Bytes of the indices and words that are scattered at once."""
 
+EVERYTHING = VectorSpec(float32=True, bfloat16=True, fma=True)
+"""A machine whose lanes have all that there is."""
 
-def from_program(program: Program, float32: bool = True, bfloat16: bool = True) -> ArrayProgram:
-    """`program` as parallel arrays with the same inputs and outputs, for lanes that compute with such numbers. Raises
+
+def from_program(program: Program, spec: VectorSpec = EVERYTHING) -> ArrayProgram:
+    """`program` as parallel arrays with the same inputs and outputs, for the lanes of a machine. Raises
     `VectorTargetError` naming the statement that cannot be translated, and why."""
-    check_numbers(program, float32, bfloat16)
+    check_numbers(program, spec)
     return Translation(program).run()
 
 
-def check_numbers(program: Program, float32: bool, bfloat16: bool) -> None:
-    """Raises `VectorTargetError` if a program computes with numbers that the lanes do not have."""
+def check_numbers(program: Program, spec: VectorSpec) -> None:
+    """Raises `VectorTargetError` if a program computes with numbers, or by operations, that the lanes do not have."""
     for statement in program.statements:
-        _check_lanes(statement, float32, bfloat16)
+        _check_lanes(statement, spec)
 
 
-def _check_lanes(statement: Statement, float32: bool, bfloat16: bool) -> None:
-    """Raise `VectorTargetError` if the statement computes with numbers that the lanes do not have."""
+def _check_lanes(statement: Statement, spec: VectorSpec) -> None:
+    """Raise `VectorTargetError` if the lanes have not the numbers or the operations of the statement."""
     for node in postorder(statement.value):
         if not isinstance(node, Apply | Cast) or not is_floating(node):
             continue
         kinds = {part.type for part in (node, *children(node))}
         option = "bfloat16" if BFLOAT16 in kinds else "float32"
-        if bfloat16 if option == "bfloat16" else float32:
-            continue
-        raise VectorTargetError(
-            f"{statement.label()} computes with floating-point numbers, which lanes do if they "
-            f"are asked for: give the option {option} ({option}=True, --option {option}=true)"
-        )
+        if not getattr(spec, option):
+            raise VectorTargetError(
+                f"{statement.label()} computes with floating-point numbers, which lanes do if they "
+                f"are asked for: give the option {option} ({option}=True, --option {option}=true)"
+            )
+        if isinstance(node, Apply) and node.op == "mad" and not spec.fma:
+            raise VectorTargetError(
+                f"{statement.label()} rounds a product and a sum once, which lanes do if they are asked for: give the "
+                "option fma (fma=True, --option fma=true), or write a * b + c, which rounds twice"
+            )
 
 
 class Translation:
@@ -205,9 +213,9 @@ class Translation:
     def _accumulated_float(self, statement: Statement, found: FloatAccumulation, space: Space) -> Array:
         """Of a statement that has one term for an element."""
         before = space.spread(self._words(statement, statement.reads[found.read], space, None))
-        term = space.spread(self._value(statement, found.term, space))
-        operands = (term, before) if found.swapped else (before, term)
-        after = plain_operation(found.op)(*operands)
+        operands = [space.spread(self._value(statement, term, space)) for term in found.terms]
+        operands.insert(found.place, before)
+        after = float_operation(found.op)(*operands)
         return after if space.mask is None else space.mask.select(after, before)
 
     def _value(self, statement: Statement, value: Expr, space: Space) -> Array:

@@ -17,10 +17,13 @@ from compiler.bind.vector.access import Access, Box, compose, whole
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.location import Location
 
-__all__ = ["MULTIPLY_ADDS", "Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Scatter", "Stretch", "Take", "Value",
-           "nodes_of", "seen_from", "tables_of"]
+__all__ = ["FUSED_ADDS", "MULTIPLY_ADDS", "Extend", "Leaf", "Node", "Op", "Part", "Reduce", "Scatter", "Stretch",
+           "Take", "Value", "nodes_of", "seen_from", "tables_of"]
 
-MULTIPLY_ADDS = ("multiply_add", "float_multiply_add", "bfloat_multiply_add")
+FUSED_ADDS = ("float_fma", "bfloat_fma")
+"""Those of `MULTIPLY_ADDS` that round once."""
+
+MULTIPLY_ADDS = ("multiply_add", "float_multiply_add", "bfloat_multiply_add", *FUSED_ADDS)
 """Operations that add a product to operand 0, which lies where the result goes."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.bind.vector.access import Access, compose, whole
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.float_words import ORDERED, is_signless, repeated_operand
-from compiler.bind.vector.graph import Leaf, Node, Op, Reduce, Scatter, Take, Value, nodes_of, tables_of
+from compiler.bind.vector.graph import FUSED_ADDS, Leaf, Node, Op, Reduce, Scatter, Take, Value, nodes_of, tables_of
 from compiler.bind.vector.rewrite import Rewriter
 from compiler.bind.vector.translate import Graph, Result
 from compiler.bind.vector.value_ranges import wraps
@@ -165,6 +165,8 @@ class CopyPass(Rewriter):
     def visit(self, node: Node) -> Value:
         if isinstance(node, Op) and node.operation != "copy":
             operands = [self.seen(o, node.rank) for o in node.operands]
+            if node.operation in FUSED_ADDS:
+                operands = self._with_vector(node, *operands)
             kept = repeated_operand(node.operation, operands)
             operands = [o if i == kept else self._contiguous(o, node) for i, o in enumerate(operands)]
             if node.operation in ("left_shift", "right_shift") and isinstance(operands[0], int):
@@ -181,6 +183,14 @@ class CopyPass(Rewriter):
         if isinstance(node, Scatter):
             return self._scatter_of(node)
         return self.same(node)
+
+    def _with_vector(self, node: Op, total: Value, a: Value, b: Value) -> list[Value]:
+        """The operands of a fused multiply-add, the last of which is a vector."""
+        if isinstance(b, int):
+            a, b = b, a
+        if isinstance(b, int):
+            b = self.builder.copy(b, node.dtype, node.location, node.rank)
+        return [total, a, b]
 
     def _scatter_of(self, node: Scatter) -> Value:
         """Values of the size of the result."""

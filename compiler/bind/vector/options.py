@@ -17,6 +17,7 @@ class Options(MemoryOptions):
 
     lanes: 32-bit lanes of the machine, 1 to 64. scratchpad: its bytes (default: that of `VectorSpec`).
     float32, bfloat16: whether the lanes compute with floating-point numbers of 32 bits, with pairs of bfloat16;
+    fma: whether these also have fused multiply-add, a product and a sum that are rounded once (`fmaf` in C);
     float_latency: cycles of their operators.
     segment: elements of a tile per dimension of the result, None to let the cost model choose; it holds for programs
     of one phase. search: whether the fastest plan is searched for; without it each phase takes the first one that fits
@@ -27,6 +28,7 @@ class Options(MemoryOptions):
     scratchpad: int | None = None
     float32: bool = False
     bfloat16: bool = False
+    fma: bool = False
     float_latency: int = VectorSpec.float_latency
     segment: tuple[int, ...] | None = None
     search: bool = True
@@ -36,4 +38,4 @@ class Options(MemoryOptions):
         if self.segment is not None and any(n < 1 for n in self.segment):
             raise VectorTargetError(f"a segment of {self.segment} elements is empty")
         return VectorSpec(self.lanes, self.scratchpad, float32=self.float32, bfloat16=self.bfloat16,
-                          float_latency=self.float_latency)
+                          fma=self.fma, float_latency=self.float_latency)

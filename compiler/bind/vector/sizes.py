@@ -216,8 +216,8 @@ class _Assignment:
     def _settle_rest(self, node: Op, out: int) -> bool:
         """The accumulator of a multiply-add lies where its result goes; so may the rest of a select."""
         if node.operation in MULTIPLY_ADDS:
-            operand = node.operands[0]
-            assert isinstance(operand, Access)
+            if not isinstance(node.operands[0], Access):
+                return False
             size = self._operand_size(node, 0)
             if size < out:
                 return self._bring(node, 0, out)

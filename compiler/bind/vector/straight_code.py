@@ -104,7 +104,7 @@ class Work:
     def keeps(self) -> bool:
         """Whether its results depend on what was there."""
         mode = self.mode
-        return mode.op is Op.VMAC or mode.op.conditional or mode.op.indexed or mode.masked
+        return mode.reads_d or mode.op.conditional or mode.op.indexed or mode.masked
 
     @property
     def is_plain(self) -> bool:

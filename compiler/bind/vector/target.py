@@ -105,7 +105,7 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     elif size is not None:
         _require_small(size, reasons[0])
     try:
-        unrolled = compile_arrays(from_program(orders[0], options.float32, options.bfloat16), options)
+        unrolled = compile_arrays(from_program(orders[0], options.spec()), options)
     except (VectorTargetError, ArrayError):
         if best is None:
             raise
@@ -145,7 +145,7 @@ def _in_loops(
     """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
     chip, which is left out where none of them fits, or with all of them in memory, which is left out where all fit on
     the chip, or where that would take long. If turns are not alike, `reasons` get why."""
-    check_numbers(program, options.float32, options.bfloat16)
+    check_numbers(program, options.spec())
     for on_chip in places:
         pieces = PieceCompiler(program, options)
         if on_chip:

@@ -28,7 +28,7 @@ from compiler.bind.vector.ir import (
     VectorProgram,
     number,
 )
-from hw.vector_lanes.isa import SIZE_LETTERS, Mode, Op
+from hw.vector_lanes.isa import FUSED, OPERATION_NAMES, SIZE_LETTERS, Mode
 
 __all__ = ["parse_program", "print_program"]
 
@@ -49,7 +49,7 @@ def _mode(mode: Mode) -> str:
     sign = "S" if mode.signed else "U"
     flags = [name for name in _FLAGS if getattr(mode, name)]
     sizes = f"{SIZE_LETTERS[mode.in_size]} {SIZE_LETTERS[mode.out_size]}"
-    return " ".join([mode.op.name, sources, sizes, sign, f"{mode.dimensions + 1}D", *flags])
+    return " ".join([mode.name, sources, sizes, sign, f"{mode.dimensions + 1}D", *flags])
 
 
 def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
@@ -86,7 +86,8 @@ def print_program(program: VectorProgram) -> str:
 _NUMBER = r"-?\d+(?:[+-]\d+\*i\d+)*"
 _HEAD = re.compile(r"program (\w+) scratchpad (\d+)")
 _ARRAY = re.compile(r"array (\w+) (input|output|constant|temporary) (\w+) (scalar|\d+(?:x\d+)*) bytes (\d+)")
-_RUN = re.compile(rf"run (\w+) ([SV])([EV]) ([BHW]) ([BHW]) ([SU]) ([123])D((?: (?:{'|'.join(_FLAGS)}))*) "
+_RUN = re.compile(rf"run (\w+) ([SV])([EV]) ([{SIZE_LETTERS}]) ([{SIZE_LETTERS}]) ([SU]) ([123])D"
+                  rf"((?: (?:{'|'.join(_FLAGS)}))*) "
                   rf"d ({_NUMBER}) a ({_NUMBER}) b ({_NUMBER})")
 _MOVE = re.compile(rf"(?:load ({_NUMBER}) from|store ({_NUMBER}) to) (\w+) ({_NUMBER}) bytes ({_NUMBER}) "
                    rf"rows ({_NUMBER})")
@@ -147,10 +148,12 @@ def _parse_statement(line: str, line_number: int) -> Statement:
         load, store, array, *rest = found.groups()
         offset, size, rows = (parse_number(v) for v in rest)
         return Transfer(store is not None, parse_number(store or load), array, offset, size, rows)
-    if (found := _RUN.fullmatch(line)) and found[1] in Op.__members__:
+    if (found := _RUN.fullmatch(line)) and found[1] in OPERATION_NAMES:
         op, scalar, enumerated, size_in, size_out, sign, dimensions, flags, d, a, b = found.groups()
-        mode = Mode(Op[op], sign == "S", _SIZE_OF[size_in], _SIZE_OF[size_out], enumerated == "E", scalar == "S",
-                    dimensions=int(dimensions) - 1, **{name: name in flags.split() for name in _FLAGS})
+        mode = Mode(OPERATION_NAMES[op], sign == "S", _SIZE_OF[size_in], _SIZE_OF[size_out], enumerated == "E",
+                    scalar == "S", dimensions=int(dimensions) - 1, **{name: name in flags.split() for name in _FLAGS})
+        if op == FUSED and not mode.fuses:
+            raise VectorProgramError(f"line {line_number}: {FUSED} goes with floating-point numbers")
         return Instruction(mode, parse_number(d), parse_number(a), parse_number(b))
     raise VectorProgramError(f"line {line_number}: '{line}' is no statement of a vector program")
 

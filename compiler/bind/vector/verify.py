@@ -70,7 +70,7 @@ def _check_loops(body: Sequence[Statement], depth: int) -> None:
 
 def _check_instruction(program: VectorProgram, statement: Instruction, state: _State) -> None:
     mode = statement.mode
-    broken = check(mode, float32=True, bfloat16=True)
+    broken = check(mode, float32=True, bfloat16=True, fma=True)
     if broken:
         raise VectorProgramError(f"{statement}: illegal mode ({', '.join(broken)})")
     kinds = ("rows", "matrices")[:mode.dimensions]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array, ArrayLike, apply, as_array
-from compiler.frontend.parallel_array.element_types import BOOL, bounds
+from compiler.frontend.parallel_array.element_types import BOOL, FLOATS, bounds
 from compiler.frontend.parallel_array.expression import WRAP, Assembly, Boundary, Place, Scatter, Stretch, Take
 from compiler.frontend.parallel_array.location import here
 from compiler.frontend.parallel_array.views import broadcast, shifted, windows
 
-__all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "interleave", "maximum", "minimum",
+__all__ = ["abs_difference", "absolute", "assembled", "broadcast_to", "clip", "fma", "interleave", "maximum", "minimum",
            "multiply_high", "rotate", "scattered", "select", "shift", "sliding_window_view", "stretch", "take",
            "transpose", "where"]
 
@@ -49,6 +49,17 @@ def multiply_high(a: ArrayLike, b: ArrayLike) -> Array:
     if product.dtype.itemsize != 4:
         raise here().error(f"multiply_high takes int32 or uint32, not {product.dtype}: use astype and multiply")
     return product
+
+
+def fma(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
+    """``a * b + c`` of floating-point numbers, rounded once; ``a * b + c`` itself rounds the product, too.
+
+    Raises `ArrayError` for integers, whose products and sums are exact up to wrapping.
+    """
+    total = apply("fma", a, b, c)
+    if total.dtype not in FLOATS:
+        raise here().error(f"fma takes float32 or bfloat16, not {total.dtype}: write a * b + c")
+    return total
 
 
 def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:

@@ -120,6 +120,7 @@ FLOAT_OPERATIONS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "minimum": "min", "maximum": "max", "absolute": "abs",
     "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
     "greater_equal": "ge", "divide": "div", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos",
+    "fma": "mad",
 }
 """Operations on float32 and bfloat16 but ``where``, and their names in `compiler.ir`. Of a number and what is none,
 `minimum` and `maximum` are the number, of equal operands the second; all rounding is to the nearest number, ties to
