@@ -45,6 +45,8 @@ PROGRAMS: Mapping[str, Mapping[str, int]] = {
 SPECS: Mapping[str, VectorSpec] = {
     "": VectorSpec(LANES), " float32": VectorSpec(LANES, float32=True), " bfloat16": VectorSpec(LANES, bfloat16=True),
     " float32 and bfloat16": VectorSpec(LANES, float32=True, bfloat16=True),
+    " float32 and fma": VectorSpec(LANES, float32=True, fma=True),
+    " bfloat16 and fma": VectorSpec(LANES, bfloat16=True, fma=True),
 }
 
 
