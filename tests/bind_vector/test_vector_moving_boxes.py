@@ -140,3 +140,14 @@ def test_what_is_too_large_to_be_unrolled_is_refused_before() -> None:
         "for fpga or dataflow"
     )
     compiler.compile(kernel("nussinov", 6), target="vector")
+
+
+def test_triangles_too_large_to_be_masked_are_refused() -> None:
+    """Masks of triangles are made tile by tile: 256 rows are taken, more are refused at once, with the reason."""
+    program = kernel("cholesky", 300)
+    with pytest.raises(VectorTargetError) as caught:
+        compiler.compile(program, target="vector")
+    assert (
+        f"({program.statement('S0')}: its instances in an iteration of a loop with a loop-carried dependence are a "
+        "triangle in a box of 88804 points; the vector target masks triangles of up to 65536)"
+    ) in str(caught.value)

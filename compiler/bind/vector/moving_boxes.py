@@ -127,6 +127,11 @@ class MovingBoxes:
         return tuple(i for i in self.inequalities if i.values(self.sizes, self.turns)[0] < 0)
 
     @property
+    def is_skewed(self) -> bool:
+        """Whether some mask depends on several iterators."""
+        return any(sum(c != 0 for c in i.coefficients) > 1 for i in self.open)
+
+    @property
     def points(self) -> int:
         """Points of a box."""
         return int(np.prod(self.sizes, dtype=np.int64))
@@ -147,7 +152,7 @@ def moving_boxes(program: Program, statement: Statement, turns: Turns) -> Moving
     found = given.get_basic_maps()
     if len(found) != 1 or found[0].dim(isl.dim_type.div):
         return None
-    low, steps, sizes = zip(*_axes(given, turns.count), strict=True) if statement.iterators else ((), (), ())
+    low, steps, sizes = zip(*_axes(given), strict=True) if statement.iterators else ((), (), ())
     inequalities = tuple(i for c in found[0].get_constraints() for i in _inequalities(c, low, steps))
     return MovingBoxes(low, steps, sizes, turns.count, inequalities)
 
@@ -162,23 +167,23 @@ def _by_turn(program: Program, statement: Statement, turns: Turns) -> isl.Map:
     return order.apply_domain(number).coalesce()
 
 
-def _axes(given: isl.Map, count: int) -> Iterator[tuple[int, int, int]]:
+def _axes(given: isl.Map) -> Iterator[tuple[int, int, int]]:
     """For each iterator the first point of the box in turn 0, how far it moves from turn to turn, and its extent.
 
-    The first iteration of a convex set is a convex function of the turn, the last one a concave one: if the first, the
-    second and the last turn lie on a line, all do."""
-    whole = bounds(given.range())
-    samples = [_in_turn(given, turn) for turn in dict.fromkeys((0, 1, count - 1))]
-    known = [] if any(turn.is_empty() for turn in samples) else [bounds(turn) for turn in samples]
+    The first iteration of a convex set is a convex function of the turn, the last one a concave one: if those of the
+    first two turns that have some and of the last one lie on a line, all do."""
+    whole, ((first, last),) = bounds(given.range()), bounds(given.domain())
+    turns = list(dict.fromkeys((first, min(first + 1, last), last)))
+    samples = [bounds(_in_turn(given, turn)) for turn in turns]
     for axis, (low, high) in enumerate(whole):
-        ends = [turn[axis] for turn in known]
-        step = ends[1][0] - ends[0][0] if len(ends) > 1 else 0
-        size = ends[0][1] - ends[0][0] + 1 if ends else 0
-        linear = ends and all(
-            first == ends[0][0] + step * turn and last == first + size - 1
-            for turn, (first, last) in zip((0, 1, count - 1), ends, strict=False)
+        ends = [sample[axis] for sample in samples]
+        start, size = ends[0][0], ends[0][1] - ends[0][0] + 1
+        step = ends[1][0] - start if len(ends) > 1 else 0
+        linear = all(
+            e == (start + step * (t - first), start + step * (t - first) + size - 1)
+            for t, e in zip(turns, ends, strict=True)
         )
-        yield (ends[0][0], step, size) if linear and step else (low, 0, high - low + 1)
+        yield (start - step * first, step, size) if linear and step else (low, 0, high - low + 1)
 
 
 def _in_turn(given: isl.Map, turn: int) -> isl.Set:

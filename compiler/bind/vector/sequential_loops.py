@@ -62,6 +62,10 @@ PEELED = 3
 FEW = 4
 """Turns of a loop that are made one by one."""
 
+MOST_SKEWED = 1 << 16
+"""Points of a box in which iterations depend on each other, as in a triangle: tiles of it differ, and are made one by
+one."""
+
 PARTS = 4
 """Parts of a loop whose iterations do ever less, or ever more: each has boxes of its own size."""
 
@@ -447,6 +451,11 @@ class SequentialCode:
             raise VectorTargetError(
                 f"{statement}: its instances in the iterations of a loop with a loop-carried "
                 "dependence are of different shape"
+            )
+        if found.is_skewed and found.points > MOST_SKEWED:
+            raise VectorTargetError(
+                f"{statement}: its instances in an iteration of a loop with a loop-carried dependence are a triangle "
+                f"in a box of {found.points} points; the vector target masks triangles of up to {MOST_SKEWED}"
             )
         return found if found.open else None
 
