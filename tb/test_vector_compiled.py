@@ -28,10 +28,8 @@ SLOW = {"seed": 5, "stall": StallProfile.uniform(0.25), "latency": 19}
 
 def inputs_of(program: pa.ArrayProgram, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    return {
-        name: rng.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
-        for name, node in program.inputs.items()
-    }
+    return {name: rng.integers(node.low, node.high, node.shape, endpoint=True).astype(node.dtype)
+            for name, node in program.inputs.items()}
 
 
 def run_and_compare(program: pa.ArrayProgram, lanes: int, simulator: str, gathers: int = 0, **settings: Any) -> None:
@@ -48,11 +46,8 @@ def run_and_compare(program: pa.ArrayProgram, lanes: int, simulator: str, gather
 
 
 APPLICATIONS: list[tuple[str, dict[str, Any]]] = [
-    ("fir", {"n": 200}),
-    ("fir2d", {"rows": 9, "columns": 20, "dtype": "int16"}),
-    ("life", {"rows": 10, "columns": 12}),
-    ("imgblend", {"rows": 4, "columns": 50, "dtype": "uint8"}),
-    ("motest", {"block": 8, "search": 8, "dtype": "uint8"}),
+    ("fir", {"n": 200}), ("fir2d", {"rows": 9, "columns": 20, "dtype": "int16"}), ("life", {"rows": 10, "columns": 12}),
+    ("imgblend", {"rows": 4, "columns": 50, "dtype": "uint8"}), ("motest", {"block": 8, "search": 8, "dtype": "uint8"}),
 ]
 
 
@@ -71,7 +66,7 @@ def test_a_product_in_numpy_form(lanes: int, simulator: str) -> None:
     a, b = pa.input("a", (12, 20), "int8"), pa.input("b", (20, 9), "int8")
     out = a[:, :1] * b[:1]
     for k in range(1, 20):
-        out = out + a[:, k : k + 1] * b[k : k + 1]
+        out = out + a[:, k:k + 1] * b[k:k + 1]
     run_and_compare(pa.program("product", out=out), lanes, simulator, **SLOW)
 
 
@@ -99,14 +94,8 @@ def test_mixed_program(simulator: str) -> None:
     """Several results through several phases: boundaries, reductions, selects, transposition."""
     x, y = pa.input("x", (9, 11), "int16"), pa.input("y", (9, 11), "uint8")
     blurred = pa.shift(x, (1, -1), pa.CLAMP) + pa.rotate(x, (0, 2)) * 3 - y
-    program = pa.program(
-        "mixed",
-        blurred=blurred,
-        sums=(x * y).sum(axis=1),
-        least=blurred.min(),
-        turned=pa.where(x.T > 5, y.T, 9),
-        doubled=pa.stretch(y, (1, 2)),
-    )
+    program = pa.program("mixed", blurred=blurred, sums=(x * y).sum(axis=1), least=blurred.min(),
+                         turned=pa.where(x.T > 5, y.T, 9), doubled=pa.stretch(y, (1, 2)))
     run_and_compare(program, 4, simulator)
 
 
@@ -130,27 +119,17 @@ def test_tables(simulator: str) -> None:
     rng = np.random.default_rng(1)
     curve = rng.integers(-30000, 30000, 256).astype(np.int16)
     x, y, t = pa.input("x", (6, 25), "uint8"), pa.input("y", (6, 25), "int16"), pa.input("t", 70, "int32")
-    program = pa.program(
-        "tables",
-        curve=pa.take(curve, x),
-        own=pa.take(t * 3, y, mode="wrap") + x,
-        sums=pa.take(t, x, mode="clip").sum(axis=1),
-        twice=pa.take(curve, pa.take(curve, x) & 255),
-    )
+    program = pa.program("tables", curve=pa.take(curve, x), own=pa.take(t * 3, y, mode="wrap") + x,
+                         sums=pa.take(t, x, mode="clip").sum(axis=1), twice=pa.take(curve, pa.take(curve, x) & 255))
     run_and_compare(program, 4, simulator, gathers=5, **SLOW)
 
 
 def test_neighbours_in_words(simulator: str) -> None:
     """Elements repeated by multiplication; bytes and halfwords stored together, in parts of an array."""
     x, y = pa.input("x", (5, 12), "int8"), pa.input("y", (5, 12), "uint16")
-    program = pa.program(
-        "words",
-        four=pa.interleave([x, x + 1, -x, x ^ 85], axis=1),
-        rows=pa.interleave([y, y * 3]),
-        six=pa.interleave([y + i for i in range(6)], axis=1),
-        doubled=pa.stretch(y, (2, 2))[1:, 1:],
-        fourfold=pa.stretch(x, (1, 4)),
-    )
+    program = pa.program("words", four=pa.interleave([x, x + 1, -x, x ^ 85], axis=1), rows=pa.interleave([y, y * 3]),
+                         six=pa.interleave([y + i for i in range(6)], axis=1), doubled=pa.stretch(y, (2, 2))[1:, 1:],
+                         fourfold=pa.stretch(x, (1, 4)))
     run_and_compare(program, 4, simulator, **SLOW)
 
 
@@ -191,9 +170,8 @@ def test_turns_that_do_ever_less(simulator: str) -> None:
     np.testing.assert_array_equal(run.outputs["a"], interpret(program, inputs)["a"])
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"), [("camera_pipeline", {"width": 4, "height": 3}), ("laplacian_pyramid", {"size": 8})]
-)
+@pytest.mark.parametrize(("name", "parameters"), [("camera_pipeline", {"width": 4, "height": 3}),
+                                                  ("laplacian_pyramid", {"size": 8})])
 def test_applications_of_loop_nests(name: str, parameters: dict[str, Any], simulator: str) -> None:
     """An output written in twelve parts and a table; indices that go round."""
     program = load_nest(name, **parameters)

@@ -45,21 +45,14 @@ def longest(body: tuple[Statement, ...]) -> int:
 
 
 SHAPES = {
-    "square": (
-        "for (int k = 0; k < 9; k++) for (int i = k + 1; i < 9; i++) for (int j = k + 1; j < 9; j++) "
-        "a[i][j] -= a[i][k] * a[k][j];"
-    ),
-    "triangle": (
-        "for (int k = 0; k < 9; k++) for (int i = k + 1; i < 9; i++) for (int j = k + 1; j <= i; j++) "
-        "a[i][j] -= a[i][k] * a[j][k];"
-    ),
-    "band": (
-        "for (int k = 0; k < 9; k++) for (int i = k; i < 9 && i < k + 3; i++) for (int j = 0; j < 9 - k; j++) "
-        "a[i][j] += a[k][j];"
-    ),
-    "later": (
-        "for (int k = 0; k < 9; k++) for (int i = 0; i < k - 4; i++) for (int j = 2; j < 5; j++) a[i][j] += a[k][j];"
-    ),
+    "square": ("for (int k = 0; k < 9; k++) for (int i = k + 1; i < 9; i++) for (int j = k + 1; j < 9; j++) "
+               "a[i][j] -= a[i][k] * a[k][j];"),
+    "triangle": ("for (int k = 0; k < 9; k++) for (int i = k + 1; i < 9; i++) for (int j = k + 1; j <= i; j++) "
+                 "a[i][j] -= a[i][k] * a[j][k];"),
+    "band": ("for (int k = 0; k < 9; k++) for (int i = k; i < 9 && i < k + 3; i++) for (int j = 0; j < 9 - k; j++) "
+             "a[i][j] += a[k][j];"),
+    "later": ("for (int k = 0; k < 9; k++) for (int i = 0; i < k - 4; i++) for (int j = 2; j < 5; j++) "
+              "a[i][j] += a[k][j];"),
 }
 
 
@@ -77,11 +70,8 @@ def test_masks_are_the_iterations_of_each_turn(name: str) -> None:
         lows = [around.box.dim_min_val(k).to_python() for k in range(3)]
         found = np.ones(boxes.sizes, np.bool_)
         for table in around.mask.tables():
-            index = (
-                table.first
-                + table.offset
-                + sum(c * points for c, points in zip(table.rows, np.indices(boxes.sizes), strict=True))
-            )
+            index = table.first + table.offset + sum(
+                c * points for c, points in zip(table.rows, np.indices(boxes.sizes), strict=True))
             found &= table.words[index]
         columns = [axis.ravel() + low for axis, low in zip(np.indices(boxes.sizes), lows, strict=True)]
         wanted = contains(statement.domain, columns, found.size) & (columns[0] == turn)
@@ -99,17 +89,10 @@ def test_turns_are_divided() -> None:
     assert list(Turns(0, 5, 6).divided(4)) == [Turns(0, 5, 5), Turns(0, 6, 6)]
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "options"),
-    [
-        ("lu", 20, {}),
-        ("lu", 40, {}),
-        ("lu", 36, {"scratchpad": 4096}),
-        ("cholesky", 36, {}),
-        ("cholesky", 30, {"lanes": 1, "scratchpad": 4096}),
-        ("ludcmp", 36, {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "size", "options"), [
+    ("lu", 20, {}), ("lu", 40, {}), ("lu", 36, {"scratchpad": 4096}), ("cholesky", 36, {}),
+    ("cholesky", 30, {"lanes": 1, "scratchpad": 4096}), ("ludcmp", 36, {}),
+])
 def test_decompositions_are_loops(name: str, size: int, options: dict[str, int]) -> None:
     compare(kernel(name, size), **options)
 
@@ -137,8 +120,7 @@ def test_what_is_too_large_to_be_unrolled_is_refused_before() -> None:
         f"({program.statement('S10')}: it writes an element more than once in an iteration of a loop with a "
         f"loop-carried dependence); unrolled they would be about {size.rows} statements and {size.operations} vector "
         "instructions, and the vector target unrolls at most 512 and 12000: compile the program for smaller arrays, or "
-        "for fpga or dataflow"
-    )
+        "for fpga or dataflow")
     compiler.compile(kernel("nussinov", 6), target="vector")
 
 

@@ -92,9 +92,8 @@ def test_a_triangular_system_in_blocks() -> None:
     assert parse_program(print_program(design.code)) == design.code
     plain = list(unrolled(design.code.body))
     for kind in (Instruction, Setting, Transfer):
-        assert sum(times for s, times in sampled(design.code.body) if isinstance(s, kind)) == sum(
-            isinstance(s, kind) for s in plain
-        )
+        assert sum(times for s, times in sampled(design.code.body) if isinstance(s, kind)) == \
+            sum(isinstance(s, kind) for s in plain)
     timeline = Timeline(design.spec)
     timeline.feed(plain)
     assert abs(design.predicted_cycles - timeline.now) < 0.1 * timeline.now
@@ -116,10 +115,10 @@ def test_counts_of_loops_step() -> None:
 
 
 def test_turns_that_differ_are_refused() -> None:
-    text = (
-        "void f(short z[200]) {\n#pragma scop\nfor (int i = 1; i < 200; i++) z[i] = z[i / 2] * 3 + 1;\n"
-        "#pragma endscop\n}"
-    )
+    text = ("void f(short z[200]) {\n#pragma scop\nfor (int i = 1; i < 200; i++) z[i] = z[i / 2] * 3 + 1;\n"
+            "#pragma endscop\n}")
     with pytest.raises(VectorTargetError) as caught:
         compiler.compile(parse_scop(text), target="vector")
     assert "a loop of 199 iterations has a loop-carried dependence" in str(caught.value)
+
+

@@ -33,19 +33,8 @@ from compiler.bind.vector.ir import (
 from hw.vector_lanes.datapath import accumulate_latency
 from hw.vector_lanes.spec import VectorSpec
 
-__all__ = [
-    "CACHED",
-    "CONSTANTS_FILE",
-    "CodeWords",
-    "Constants",
-    "Interval",
-    "Timeline",
-    "as_json",
-    "cold_cycles",
-    "constants",
-    "recorded",
-    "steady_times",
-]
+__all__ = ["CACHED", "CONSTANTS_FILE", "CodeWords", "Constants", "Interval", "Timeline", "as_json", "cold_cycles",
+           "constants", "recorded", "steady_times"]
 
 CACHED = 1000
 """Words of code that the scalar core's instruction cache of 4 KiB holds, beside a few for what surrounds them."""
@@ -162,13 +151,8 @@ def _stepping(body: Sequence[Statement]) -> int:
 def _fixed(body: Sequence[Statement]) -> list[_Place]:
     """Numbers of a loop's own statements that stay the same: the compiler brings them into registers before it, if
     there are registers for all of them."""
-    found = dict.fromkeys(
-        ("", n)
-        for statement in body
-        if isinstance(statement, Setting | Instruction | Transfer)
-        for n in fields_of(statement)
-        if isinstance(n, int)
-    )
+    found = dict.fromkeys(("", n) for statement in body if isinstance(statement, Setting | Instruction | Transfer)
+                          for n in fields_of(statement) if isinstance(n, int))
     return list(found) if len(found) <= REGISTERS else []
 
 
@@ -176,7 +160,7 @@ def steady_times(ends: Sequence[float]) -> list[float]:
     """What turns that end at these times take from now on, in cycles: the times of the last few, if they have come
     `AGAIN` and again, else nothing."""
     for turns in range(1, min(PERIOD, (len(ends) - 1) // AGAIN) + 1):
-        last = [after - before for before, after in pairwise(ends[-1 - turns * AGAIN :])]
+        last = [after - before for before, after in pairwise(ends[-1 - turns * AGAIN:])]
         if all(abs(time - last[place % turns]) < SAME for place, time in enumerate(last)):
             return last[-turns:]
     return []
@@ -357,14 +341,8 @@ class Timeline:
         self.wavefronts += waves
         sums = mode.accumulate and not mode.op.indexed
         delay = self.model.accumulate if sums or mode.floating else self.model.dependence
-        self._writes.append(
-            _Write(
-                *target,
-                start + (delay if not sums else delay + waves / found.rows),
-                self.lanes + delay,
-                self.lanes + self.model.accumulate - 1,
-            )
-        )
+        self._writes.append(_Write(*target, start + (delay if not sums else delay + waves / found.rows),
+                                   self.lanes + delay, self.lanes + self.model.accumulate - 1))
         self._reads.extend((*s, self.lanes + self.model.accumulate - 1) for s in sources)
         self._finished = max(self._finished, self.lanes + self.model.accumulate)
 
@@ -376,7 +354,7 @@ class Timeline:
                     if write.low < high and low < write.high:
                         start = max(start, write.first, write.last - waves)
         for job in self.transfers.recent:
-            for low, high in [target] if job.to_host else [*sources, target]:
+            for low, high in ([target] if job.to_host else [*sources, target]):
                 if job.meets(low, high):
                     start = max(start, self.transfers.done(job) + SEQUENCE)
         return start
@@ -385,12 +363,8 @@ class Timeline:
         assert isinstance(statement.scratchpad, int) and isinstance(statement.bytes, int)
         assert isinstance(statement.rows, int) and isinstance(statement.offset, int)
         several = statement.rows > 1
-        places = (
-            ("", statement.scratchpad),
-            (statement.array, statement.offset),
-            ("", statement.bytes),
-            ("", statement.rows if several else 0),
-        )
+        places = (("", statement.scratchpad), (statement.array, statement.offset), ("", statement.bytes),
+                  ("", statement.rows if several else 0))
         self._spend(2, self.model.setting * 2, *places)
         front = self._dispatch(self.transfers.room())
         step, memory = self._settings.get("transfer", (0, 0)) if several else (0, 0)
@@ -412,11 +386,8 @@ class Timeline:
 
     def _beats(self, statement: Transfer, step: int, memory: int) -> float:
         """Cycles in which memory is busy with a transfer."""
-        rows, size, place, offset = (
-            int(n)
-            for n in (statement.rows, statement.bytes, statement.scratchpad, statement.offset)
-            if isinstance(n, int)
-        )
+        rows, size, place, offset = (int(n) for n in (statement.rows, statement.bytes, statement.scratchpad,
+                                                      statement.offset) if isinstance(n, int))
         width = self.spec.memory_bytes
         if rows == 1 or memory == size:
             return -(-(offset % width + size * rows) // width)
@@ -425,9 +396,8 @@ class Timeline:
         return rows * max(touched + (self.model.row if apart else 0), self.model.burst)
 
 
-def cold_cycles(
-    body: Sequence[Statement], spec: VectorSpec, model: Constants | None = None, sharing: float = 1.0
-) -> float:
+def cold_cycles(body: Sequence[Statement], spec: VectorSpec, model: Constants | None = None,
+                sharing: float = 1.0) -> float:
     """Clock cycles of a program whose code has to be fetched; `sharing` as in `Timeline`."""
     timeline = Timeline(spec, model, sharing)
     timeline.cold = True

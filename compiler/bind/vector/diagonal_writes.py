@@ -29,24 +29,18 @@ def with_written_box(statement: Statement, space: Space) -> tuple[Statement, Spa
         return statement, space
     names = [*statement.iterators, *(f"{statement.iterators[k]}_{axis}" for axis, k in copied.items())]
     widened = _widened(statement, copied)
-    box = box_of(
-        widened.range().get_space(), [*bounds(space.domain), *(bounds(space.domain)[k] for k in copied.values())]
-    )
+    box = box_of(widened.range().get_space(), [*bounds(space.domain), *(bounds(space.domain)[k]
+                                                                        for k in copied.values())])
     write = replace(statement.write, map=_write(statement, space, copied))
 
     def moved(read: Access) -> Access:
         if read.array == write.array and read.map.is_equal(statement.write.map):
             return write
-        return replace(
-            read,
-            map=read.map.insert_dims(isl.dim_type.in_, len(statement.iterators), len(copied)).set_tuple_name(
-                isl.dim_type.in_, statement.name
-            ),
-        )
+        return replace(read, map=read.map.insert_dims(isl.dim_type.in_, len(statement.iterators), len(copied))
+                       .set_tuple_name(isl.dim_type.in_, statement.name))
 
-    found = replace(
-        statement, iterators=tuple(names), domain=box, reads=tuple(map(moved, statement.reads)), write=write
-    )
+    found = replace(statement, iterators=tuple(names), domain=box, reads=tuple(map(moved, statement.reads)),
+                    write=write)
     mask = _DiagonalMask(tuple(copied.values()), tuple(space.low), tuple(space.sizes), space.mask)
     return found, Space(found, Around(box, mask))
 
@@ -68,10 +62,8 @@ def _copied(statement: Statement, space: Space) -> dict[int, int]:
 def _widened(statement: Statement, copied: Mapping[int, int]) -> isl.Map:
     """From iterations to those with copies of iterators."""
     names = [f"i{k}" for k in range(len(statement.iterators))]
-    return isl.Map(
-        f"{{ {statement.name}[{', '.join(names)}] -> "
-        f"{statement.name}[{', '.join([*names, *(names[k] for k in copied.values())])}] }}"
-    )
+    return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> "
+                   f"{statement.name}[{', '.join([*names, *(names[k] for k in copied.values())])}] }}")
 
 
 def _write(statement: Statement, space: Space, copied: Mapping[int, int]) -> isl.Map:
@@ -112,10 +104,8 @@ class _DiagonalMask:
         rank = len(self.sizes) + len(self.sources)
         for number, source in enumerate(self.sources):
             points = np.arange(self.sizes[source], dtype=np.int32)
-            one, other = (
-                array_constant(points.reshape([-1 if k == axis else 1 for k in range(rank)]))
-                for axis in (source, len(self.sizes) + number)
-            )
+            one, other = (array_constant(points.reshape([-1 if k == axis else 1 for k in range(rank)]))
+                          for axis in (source, len(self.sizes) + number))
             found = one == other if found is None else found & (one == other)
         assert found is not None
         return found

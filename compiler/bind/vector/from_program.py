@@ -70,15 +70,12 @@ def _check_lanes(statement: Statement, spec: VectorSpec) -> None:
         kinds = {part.type for part in (node, *children(node))}
         option = "bfloat16" if BFLOAT16 in kinds else "float32"
         if not getattr(spec, option):
-            raise VectorTargetError(
-                f"{statement.label()} computes with floating-point numbers, which lanes do if they "
-                f"are asked for: give the option {option} ({option}=True, --option {option}=true)"
-            )
+            raise VectorTargetError(f"{statement.label()} computes with floating-point numbers, which lanes do if they "
+                                    f"are asked for: give the option {option} ({option}=True, --option {option}=true)")
         if isinstance(node, Apply) and node.op == "mad" and not spec.fma:
             raise VectorTargetError(
                 f"{statement.label()} rounds a product and a sum once, which lanes do if they are asked for: give the "
-                "option fma (fma=True, --option fma=true), or write a * b + c, which rounds twice"
-            )
+                "option fma (fma=True, --option fma=true), or write a * b + c, which rounds twice")
 
 
 class Translation:
@@ -133,11 +130,9 @@ class Translation:
 
     def _run(self, statement: Statement) -> None:
         if len(statement.iterators) > MOST_DIMENSIONS:
-            raise VectorTargetError(
-                f"{statement.label()}: there are {len(statement.iterators)} loops around it; the "
-                f"vector target takes up to {MOST_DIMENSIONS}: write a loop and the one inside it "
-                "that walk consecutive elements as one loop"
-            )
+            raise VectorTargetError(f"{statement.label()}: there are {len(statement.iterators)} loops around it; the "
+                                    f"vector target takes up to {MOST_DIMENSIONS}: write a loop and the one inside it "
+                                    "that walk consecutive elements as one loop")
         scan = self._scan(statement)
         if scan is None:
             statement = self.simplified(statement)
@@ -184,9 +179,8 @@ class Translation:
             found = scattered(found, index[part], value[part], update is not None)
         self._held(name).write(Written(cut(found, kind) if update else found, Place((0,), (1,))))
 
-    def _accumulated(
-        self, statement: Statement, found: Accumulation, space: Space, written: Target, kind: Int
-    ) -> Array:
+    def _accumulated(self, statement: Statement, found: Accumulation, space: Space, written: Target,
+                     kind: Int) -> Array:
         before = self._words(statement, statement.reads[found.read], space, written)
         terms = self._terms(statement, found, space)
         axes = written.reduced
@@ -248,14 +242,11 @@ class Translation:
         return Array(viewed(expression, sizes, matrix, offset, boundary, expression.location))
 
 
-def _part_viewed(
-    part: Written, sizes: tuple[int, ...], matrix: Sequence[Sequence[int]], offset: Sequence[int]
-) -> Array:
+def _part_viewed(part: Written, sizes: tuple[int, ...], matrix: Sequence[Sequence[int]],
+                 offset: Sequence[int]) -> Array:
     """Elements ``matrix @ i + offset`` of an array, all of which belong to `part`."""
-    rows = tuple(
-        tuple(c // step if n > 1 else 0 for c, n in zip(row, sizes, strict=True))
-        for row, step in zip(matrix, part.place.steps, strict=True)
-    )
+    rows = tuple(tuple(c // step if n > 1 else 0 for c, n in zip(row, sizes, strict=True))
+                 for row, step in zip(matrix, part.place.steps, strict=True))
     places = [(o - first) // step for o, first, step in zip(offset, part.place.first, part.place.steps, strict=True)]
     expression = part.value.expression
     return Array(viewed(expression, sizes, rows, places, None, expression.location))
@@ -275,19 +266,16 @@ def given_array(array: ProgramArray, what: str) -> Array:
     """An array that is there before. Raises `VectorTargetError`, which calls it `what`."""
     kind = element_of(array.type, what)
     if len(array.shape) > MOST_DIMENSIONS:
-        raise VectorTargetError(
-            f"{what} has {len(array.shape)} dimensions; the vector target has arrays of up to {MOST_DIMENSIONS}"
-        )
+        raise VectorTargetError(f"{what} has {len(array.shape)} dimensions; the vector target has arrays of up to "
+                                f"{MOST_DIMENSIONS}")
     ends = () if isinstance(kind, Float) else (kind.minimum, kind.maximum)
     return input(array.name, array.shape, container(kind), *ends)
 
 
 def element_of(type: Type, what: str) -> Int | Float:
     if type not in NUMBERS and (not isinstance(type, Int) or type.width > 32):
-        raise VectorTargetError(
-            f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits "
-            "and float8.23 and float8.7, that is float and __bf16 in C; the targets dataflow and "
-            "fpga have other floats"
-        )
+        raise VectorTargetError(f"{what} has elements of type {type}; the vector target has integers of 1 to 32 bits "
+                                "and float8.23 and float8.7, that is float and __bf16 in C; the targets dataflow and "
+                                "fpga have other floats")
     assert isinstance(type, Int | Float)
     return type

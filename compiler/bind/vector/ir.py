@@ -15,24 +15,8 @@ import numpy as np
 
 from hw.vector_lanes.isa import Control, Entry, Mode
 
-__all__ = [
-    "Affine",
-    "Instruction",
-    "Loop",
-    "MemoryArray",
-    "Note",
-    "Number",
-    "Setting",
-    "Statement",
-    "Transfer",
-    "VectorProgram",
-    "at",
-    "entries",
-    "has_stepping_counts",
-    "number",
-    "sampled",
-    "unrolled",
-]
+__all__ = ["Affine", "Instruction", "Loop", "MemoryArray", "Note", "Number", "Setting", "Statement", "Transfer",
+           "VectorProgram", "at", "entries", "has_stepping_counts", "number", "sampled", "unrolled"]
 
 
 @dataclass(frozen=True)
@@ -191,9 +175,8 @@ def unrolled(body: Sequence[Statement], counters: tuple[int, ...] = ()) -> Itera
                 yield statement if plain else with_fields(statement, [at(v, counters) for v in values])
 
 
-def sampled(
-    body: Sequence[Statement], counters: tuple[int, ...] = (), times: int = 1
-) -> Iterator[tuple[Statement, int]]:
+def sampled(body: Sequence[Statement], counters: tuple[int, ...] = (), times: int = 1) -> Iterator[
+        tuple[Statement, int]]:
     """Statements as `unrolled` gives them, each with how many are like it: of a loop whose turns differ in addresses
     only, the first, the second, which stands for others, and the last one are given. So the least and the largest
     address of everything are among them. Of one in which counts of loops step, too, which changes linearly from turn to
@@ -220,10 +203,8 @@ def _sampled_turns(loop: Loop, count: int, depth: int) -> list[tuple[int, int]]:
 
 def has_stepping_counts(body: Sequence[Statement], depth: int) -> bool:
     """Whether the count of a loop steps with the one inside of `depth` others."""
-    return any(
-        isinstance(statement, Loop) and (_steps(statement.count, depth) or has_stepping_counts(statement.body, depth))
-        for statement in body
-    )
+    return any(isinstance(statement, Loop) and (_steps(statement.count, depth) or
+                                                has_stepping_counts(statement.body, depth)) for statement in body)
 
 
 def _steps(value: Number, depth: int) -> bool:

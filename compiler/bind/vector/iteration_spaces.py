@@ -63,9 +63,8 @@ class Space:
         """The affine functions of an access, counted from the first iteration."""
         parts = parts_of(access, self.domain)
         if len(parts) != 1:
-            raise VectorTargetError(
-                f"{statement.label(access)}: the access to {access.array} changes from iteration to iteration"
-            )
+            raise VectorTargetError(f"{statement.label(access)}: the access to {access.array} changes from iteration "
+                                    "to iteration")
         return self.rows_of(statement, access, parts[0][1])
 
     def rows_of(self, statement: Statement, access: Access, index: isl.MultiAff) -> Rows:
@@ -74,10 +73,8 @@ class Space:
 
     def folds(self) -> bool:
         """Whether several loops move along one dimension of the written array, as in loops over tiles."""
-        return any(
-            sum(c != 0 and n > 1 for c, n in zip(row, self.sizes, strict=True)) > 1
-            for row, *_ in self.rows(self.statement, self.statement.write)
-        )
+        return any(sum(c != 0 and n > 1 for c, n in zip(row, self.sizes, strict=True)) > 1
+                   for row, *_ in self.rows(self.statement, self.statement.write))
 
     def repeats(self) -> bool:
         """Whether the points along some loop write one element, as those beside skewed tiles do."""
@@ -96,11 +93,9 @@ class Space:
             divisor = aff.get_denominator_val().to_python()
             aff = aff.scale_val(isl.Val(divisor))
         if rounded_parts(aff) or aff.get_denominator_val().to_python() != 1:
-            raise VectorTargetError(
-                f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
-                "nor an affine expression divided by a number, nor periodic with a period of "
-                f"up to {MOST_CLASSES} iterations"
-            )
+            raise VectorTargetError(f"{statement.label(access)}: the index {aff} of {access.array} is neither affine "
+                                    "nor an affine expression divided by a number, nor periodic with a period of "
+                                    f"up to {MOST_CLASSES} iterations")
         row = tuple(aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(self.sizes)))
         offset = aff.get_constant_val().to_python() + sum(c * low for c, low in zip(row, self.low, strict=True))
         return row, offset, divisor
@@ -129,9 +124,8 @@ class Target:
         for row, _, divisor in rows:
             used = [k for k, c in enumerate(row) if c and space.sizes[k] > 1]
             if divisor > 1 or len(used) > 1 or (used and used[0] in self.axes):
-                raise VectorTargetError(
-                    f"{statement}: it writes {statement.write.array} neither row by row nor in steps"
-                )
+                raise VectorTargetError(f"{statement}: it writes {statement.write.array} neither row by row nor in "
+                                        "steps")
             self.axes.append(used[0] if used else None)
             self.steps.append(row[used[0]] if used else 1)
         self.kept = [k for k in range(len(space.sizes)) if k in self.axes]
@@ -143,13 +137,8 @@ class Target:
             value = value[tuple(slice(None) if k in self.kept else 0 for k in range(value.ndim))]
         order = [self.kept.index(a) for a in self.axes if a is not None]
         value = value.transpose(*order) if order else value
-        value = value[
-            tuple(
-                None if a is None else slice(None, None, -1 if s < 0 else 1)
-                for a, s in zip(self.axes, self.steps, strict=True)
-            )
-        ]
-        starts = [
-            o + s * (n - 1) if s < 0 else o for o, s, n in zip(self.offsets, self.steps, value.shape, strict=True)
-        ]
+        value = value[tuple(None if a is None else slice(None, None, -1 if s < 0 else 1)
+                            for a, s in zip(self.axes, self.steps, strict=True))]
+        starts = [o + s * (n - 1) if s < 0 else o
+                  for o, s, n in zip(self.offsets, self.steps, value.shape, strict=True)]
         return Written(value, Place(tuple(starts), tuple(abs(s) for s in self.steps)))

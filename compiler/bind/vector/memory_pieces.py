@@ -77,9 +77,8 @@ def _reads_apart(statement: ProgramStatement) -> bool:
     the iterations, which are stored as they were, do not count: each is loaded where it is stored."""
     write = statement.write.map
     written = write.intersect_domain(statement.domain).range()
-    others = [
-        read.map for read in statement.reads if read.array == statement.write.array and not read.map.is_equal(write)
-    ]
+    others = [read.map for read in statement.reads
+              if read.array == statement.write.array and not read.map.is_equal(write)]
     return all(read.intersect_domain(statement.domain).range().is_disjoint(written) for read in others)
 
 
@@ -152,11 +151,8 @@ class _PieceTranslation(Translation):
 
     def boxes(self) -> dict[str, tuple[str, Part]]:
         """The inputs that are boxes of arrays in memory."""
-        return {
-            f"{name}__box{n}": (name, Part(held.shape, tuple(low for low, _ in box), (1,) * len(box)))
-            for name, held in self._memory.items()
-            for n, box in enumerate(held.boxes)
-        }
+        return {f"{name}__box{n}": (name, Part(held.shape, tuple(low for low, _ in box), (1,) * len(box)))
+                for name, held in self._memory.items() for n, box in enumerate(held.boxes)}
 
     def space_of(self, statement: ProgramStatement) -> Space:
         return self._spaces(statement)
@@ -254,13 +250,8 @@ class PieceCompiler:
             written[name] = [Written(zero, Place((0,) * given.ndim, (1,) * given.ndim))]
         return self._stored(written, {}) if written else ()
 
-    def _stored(
-        self,
-        written: Mapping[str, Sequence[Written]],
-        boxes: Mapping[str, tuple[str, Part]],
-        tables: Sequence[MaskTable] = (),
-        apart: bool = False,
-    ) -> tuple[Statement, ...]:
+    def _stored(self, written: Mapping[str, Sequence[Written]], boxes: Mapping[str, tuple[str, Part]],
+                tables: Sequence[MaskTable] = (), apart: bool = False) -> tuple[Statement, ...]:
         """The code of what is written, by array; `boxes` are the inputs that are parts of arrays, `tables` those that
         are parts of constants: where these lie on chip does not depend on the part. `apart`: what is written does not
         depend on other elements that are."""
@@ -274,12 +265,8 @@ class PieceCompiler:
         graph = lowered(array_program(self.program.name, **outputs), self.spec)
         check_lanes([result.node for result in graph.results], self.spec)
         graph = _BoxPass(graph, GraphBuilder(), {**boxes, **bits}).run()
-        placed = [
-            replace(result, name=places[result.name][0], memory=places[result.name][1])
-            if result.name in places
-            else result
-            for result in graph.results
-        ]
+        placed = [replace(result, name=places[result.name][0], memory=places[result.name][1])
+                  if result.name in places else result for result in graph.results]
         quick = replace(self.options, search=False, segment=None)
         found = planned(replace(graph, results=placed), self.spec, quick)
         if not apart:
@@ -291,9 +278,8 @@ class PieceCompiler:
     def _size_of(self, name: str) -> int:
         if name in self.pool.temporaries:
             return self.pool.temporaries[name].bytes
-        return (
-            self.pool.constants[name].nbytes if name in self.pool.constants else self._bytes(self.program.array(name))
-        )
+        return self.pool.constants[name].nbytes if name in self.pool.constants else \
+            self._bytes(self.program.array(name))
 
     def _is_given(self, name: str) -> bool:
         return name in self.pool.constants or any(name == array.name for array in self.program.inputs)
@@ -329,9 +315,8 @@ class _BoxPass(Rewriter):
     def visit(self, node: Node) -> Value:
         if isinstance(node, Leaf) and node.name in self._boxes:
             name, part = self._boxes[node.name]
-            return self.builder.leaf(
-                name, node.shape, node.dtype, node.low, node.high, node.location, node.boundaries, node.variant, part
-            )
+            return self.builder.leaf(name, node.shape, node.dtype, node.low, node.high, node.location, node.boundaries,
+                                     node.variant, part)
         return self.same(node)
 
 
@@ -347,20 +332,15 @@ def _check_order(found: Planned) -> None:
             for later, (other, plan) in enumerate(zip(found.phases[number:], found.choices[number:], strict=False)):
                 alone = not later and plan.plan.steps == 1
                 if not alone and _reads_replaced(other, result) and (later or not _in_place(phase, result, choice)):
-                    raise VectorTargetError(
-                        f"{result.node.location}: elements of '{result.name}' are replaced while "
-                        "others are computed from them"
-                    )
+                    raise VectorTargetError(f"{result.node.location}: elements of '{result.name}' are replaced while "
+                                            "others are computed from them")
 
 
 def _loaded(phase: Phase, name: str, tile: Box) -> list[Box]:
     """Elements in memory of an array that a tile needs."""
     boxes = regions(phase.graph, tile, clip=True)
-    return [
-        leaf.part.box(box) if leaf.part else box
-        for leaf, box in boxes.items()
-        if isinstance(leaf, Leaf) and leaf.name == name
-    ]
+    return [leaf.part.box(box) if leaf.part else box for leaf, box in boxes.items()
+            if isinstance(leaf, Leaf) and leaf.name == name]
 
 
 def _stored(result: Result) -> Box:
@@ -381,11 +361,8 @@ def _in_place(phase: Phase, result: Result, choice: Choice) -> bool:
     corners = [tuple((0, t) for t in tile), tuple((n - t, n) for n, t in zip(phase.shape, tile, strict=True))]
     assert result.memory is not None
     whole = _stored(result)
-    return all(
-        box == result.memory.box(corner) or not _meets(box, whole)
-        for corner in corners
-        for box in _loaded(phase, result.name, corner)
-    )
+    return all(box == result.memory.box(corner) or not _meets(box, whole) for corner in corners
+               for box in _loaded(phase, result.name, corner))
 
 
 # The whole program's arrays.
@@ -394,17 +371,13 @@ def _in_place(phase: Phase, result: Result, choice: Choice) -> bool:
 def memory_arrays(pieces: PieceCompiler) -> tuple[MemoryArray, ...]:
     """All arrays in main memory, those of the program first."""
     found = []
-    for role, arrays in (
-        ("input", pieces.program.inputs),
-        ("output", pieces.program.outputs),
-        ("temporary", _intermediate(pieces.program)),
-    ):
+    for role, arrays in (("input", pieces.program.inputs), ("output", pieces.program.outputs),
+                         ("temporary", _intermediate(pieces.program))):
         for array in arrays:
             given = given_array(array, f"{role} {array.name}")
             found.append(MemoryArray.of(array.name, role, given.shape, given.dtype))
-    constants = [
-        MemoryArray.of(name, "constant", data.shape, data.dtype) for name, data in pieces.pool.constants.items()
-    ]
+    constants = [MemoryArray.of(name, "constant", data.shape, data.dtype)
+                 for name, data in pieces.pool.constants.items()]
     return (*found, *constants, *pieces.pool.temporaries.values())
 
 
@@ -426,7 +399,6 @@ class _Declared(ArrayProgram):
 
 def declared_arrays(program: Program) -> ArrayProgram:
     """What goes in and comes out."""
-
     def node(array: ProgramArray, role: str) -> Input:
         found = given_array(array, f"{role} {array.name}").expression
         assert isinstance(found, Input)

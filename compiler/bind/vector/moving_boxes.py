@@ -39,10 +39,8 @@ class _Inequality:
     def values(self, sizes: Sequence[int], turns: int) -> tuple[int, int]:
         """The least and the greatest value on the left, for the points of a box in so many turns."""
         moves = [(c, n - 1) for c, n in (*zip(self.coefficients, sizes, strict=True), (self.step, turns))]
-        return (
-            self.constant + sum(c * n for c, n in moves if c < 0),
-            self.constant + sum(c * n for c, n in moves if c > 0),
-        )
+        return (self.constant + sum(c * n for c, n in moves if c < 0),
+                self.constant + sum(c * n for c, n in moves if c > 0))
 
     def rising(self) -> tuple[int, ...]:
         """The coefficients, the last of them that is not 0 positive."""
@@ -105,9 +103,8 @@ class MovingMask:
         if rows != inequality.coefficients:
             words, first = np.ascontiguousarray(words[::-1]), high - now
         sizes = tuple(n if c else 1 for c, n in zip(rows, self.boxes.sizes, strict=True))
-        return MaskTable(
-            name, words, first + sum(c * (n - 1) for c, n in zip(rows, sizes, strict=True) if c < 0), rows, sizes
-        )
+        return MaskTable(name, words, first + sum(c * (n - 1) for c, n in zip(rows, sizes, strict=True) if c < 0), rows,
+                         sizes)
 
 
 @dataclass(frozen=True)
@@ -179,10 +176,8 @@ def _axes(given: isl.Map) -> Iterator[tuple[int, int, int]]:
         ends = [sample[axis] for sample in samples]
         start, size = ends[0][0], ends[0][1] - ends[0][0] + 1
         step = ends[1][0] - start if len(ends) > 1 else 0
-        linear = all(
-            e == (start + step * (t - first), start + step * (t - first) + size - 1)
-            for t, e in zip(turns, ends, strict=True)
-        )
+        linear = all(e == (start + step * (t - first), start + step * (t - first) + size - 1)
+                     for t, e in zip(turns, ends, strict=True))
         yield (start - step * first, step, size) if linear and step else (low, 0, high - low + 1)
 
 

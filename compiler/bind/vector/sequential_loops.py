@@ -83,10 +83,8 @@ class _Place:
 
     def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
         """The same in a turn of another loop."""
-        return _Place(
-            times if self.times is None else self.times.intersect(times),
-            agree if self.agree is None else self.agree.intersect(agree),
-        )
+        return _Place(times if self.times is None else self.times.intersect(times),
+                      agree if self.agree is None else self.agree.intersect(agree))
 
 
 def _restricted(program: Program, statement: ProgramStatement, place: _Place) -> ProgramStatement:
@@ -117,17 +115,12 @@ def unrolled_form(program: Program) -> Unrolled | None:
     if not parts:
         return None
     most = max(parts, key=lambda part: part.rows + part.operations)
-    return Unrolled(
-        sum(part.rows for part in parts),
-        sum(part.operations for part in parts),
-        most.statement,
-        any(part.is_long for part in parts),
-    )
+    return Unrolled(sum(part.rows for part in parts), sum(part.operations for part in parts), most.statement,
+                    any(part.is_long for part in parts))
 
 
-def _unrolled(
-    program: Program, statements: Sequence[ProgramStatement], place: _Place, times: int
-) -> Iterator[Unrolled]:
+def _unrolled(program: Program, statements: Sequence[ProgramStatement], place: _Place,
+              times: int) -> Iterator[Unrolled]:
     """The same of statements in one of so many turns of the loops around them: a turn in the middle of each of these
     stands for all."""
     for group in groups_of(program, statements, place.agree):
@@ -152,11 +145,8 @@ def _carrying(program: Program, group: Sequence[ProgramStatement], agree: isl.Ma
 
 def _operations(value: Expr) -> int:
     """Vector instructions of a value, about: a division takes some for every bit."""
-    return sum(
-        DIVISION * node.type.width if node.op in ("div", "rem") and isinstance(node.type, Int) else 1
-        for node in postorder(value)
-        if isinstance(node, Apply)
-    )
+    return sum(DIVISION * node.type.width if node.op in ("div", "rem") and isinstance(node.type, Int) else 1
+               for node in postorder(value) if isinstance(node, Apply))
 
 
 @dataclass(frozen=True)
@@ -225,9 +215,8 @@ class SequentialCode:
 
     # Statements in order.
 
-    def _sequence(
-        self, statements: Sequence[ProgramStatement], place: _Place, boxes: _BoxesOf | None = None, turn: int = 0
-    ) -> Code:
+    def _sequence(self, statements: Sequence[ProgramStatement], place: _Place,
+                  boxes: _BoxesOf | None = None, turn: int = 0) -> Code:
         """The code of statements in a turn of the loops around them. `boxes`: around the iterations of some, by their
         identity, in the turns of the innermost one; `turn` is the number of this one."""
         found: list[Statement] = []
@@ -265,17 +254,14 @@ class SequentialCode:
 
     def _piece(self, statements: Sequence[ProgramStatement], around: Mapping[int, Around]) -> Code:
         """The code of statements that can each run as a whole."""
-
         def space_of(statement: ProgramStatement) -> Space:
             return Space(statement, around.get(id(statement)))
 
         for statement in statements:
             space = space_of(statement)
             if space.folds() or (accumulation_of(self.program, statement) is None and space.repeats()):
-                raise VectorTargetError(
-                    f"{statement}: it writes an element more than once in an iteration of a loop "
-                    "with a loop-carried dependence"
-                )
+                raise VectorTargetError(f"{statement}: it writes an element more than once in an iteration of a loop "
+                                        "with a loop-carried dependence")
         try:
             return self.pieces.code(statements, space_of)
         except VectorTargetError:
@@ -315,13 +301,8 @@ class SequentialCode:
     def _part(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> Code:
         """Some of the turns of a loop, with boxes of their own."""
         space = self._time_space()
-        pairs = self._inside(
-            group,
-            place.inside(
-                turns.part(space, 0, turns.count - 1),
-                isl.Map.universe(isl.Space.map_from_domain_and_range(space, space)),
-            ),
-        )
+        pairs = self._inside(group, place.inside(turns.part(space, 0, turns.count - 1), isl.Map.universe(
+            isl.Space.map_from_domain_and_range(space, space))))
         return self._alike([s for s, _ in pairs], place, turns, self._all_moving(pairs, turns)) if pairs else ()
 
     def _alike(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns, boxes: _BoxesOf) -> Code:
@@ -329,9 +310,8 @@ class SequentialCode:
         space, agree = self._time_space(), turns.same(self._time_space(), 1)
 
         def code(turn: int, masked: bool) -> Code:
-            return self._sequence(
-                group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None, turn
-            )
+            return self._sequence(group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None,
+                                  turn)
 
         return self._turns(code, turns.count, group[0])
 
@@ -357,24 +337,21 @@ class SequentialCode:
         same = turns.same(space, block)
         inside = same if place.agree is None else place.agree.intersect(same)
         first, last = (place.inside(turns.part(space, turn, turn), inside) for turn in (block, 2 * block - 1))
-        return all(self._writes_as_much(s, first, last) for s in group) and any(
-            self._accumulates_others(group, s, last, inside) for s in group
-        )
+        return all(self._writes_as_much(s, first, last) for s in group) and \
+            any(self._accumulates_others(group, s, last, inside) for s in group)
 
     def _writes_as_much(self, statement: ProgramStatement, first: _Place, last: _Place) -> bool:
         """Whether the iterators that move along what a statement writes take as many values in two turns."""
         found = [_restricted(self.program, statement, place).domain for place in (first, last)]
         if any(domain.is_empty() for domain in found):
             return all(domain.is_empty() for domain in found)
-        moving = [
-            k for k in range(len(statement.iterators)) if statement.write.map.involves_dims(isl.dim_type.in_, k, 1)
-        ]
+        moving = [k for k in range(len(statement.iterators))
+                  if statement.write.map.involves_dims(isl.dim_type.in_, k, 1)]
         one, other = ([high - low for low, high in bounds(domain)] for domain in found)
         return all(one[k] == other[k] for k in moving)
 
-    def _accumulates_others(
-        self, group: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place, agree: isl.Map
-    ) -> bool:
+    def _accumulates_others(self, group: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place,
+                            agree: isl.Map) -> bool:
         """Whether a statement accumulates, in a place, over what instances of the group have made that do not agree."""
         own, arrays = accumulation_of(self.program, statement), {s.write.array for s in group}
         if own is None or all(r.array not in arrays for n, r in enumerate(statement.reads) if n != own.read):
@@ -413,50 +390,41 @@ class SequentialCode:
                     return (*found, loop, *(code(end, False) if end < count else ()))
             found += code(first, False)
         if count > PEELED + 1 + FEW:
-            raise VectorTargetError(
-                f"{statement}: the iterations of a loop with a loop-carried dependence are not alike"
-            )
+            raise VectorTargetError(f"{statement}: the iterations of a loop with a loop-carried dependence are not "
+                                    "alike")
         return (*found, *(s for number in range(PEELED + 1, count) for s in code(number, False)))
 
     # Boxes around iterations.
 
-    def _boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> _Boxes | MovingBoxes | None:
+    def _boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns
+               ) -> _Boxes | MovingBoxes | None:
         """Boxes of one size around the iterations in every turn; None if these are such boxes."""
         space, order = self._time_space(), self.program.order_of(statement.name)
-        domains = [
-            now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain()) for t in range(turns.count)
-        ]
+        domains = [now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain())
+                   for t in range(turns.count)]
         ranges = [None if domain.is_empty() else bounds(domain) for domain in domains]
         axes = [_axis([r[k] if r else None for r in ranges]) for k in range(len(now.iterators))]
         steps, low, sizes = zip(*axes, strict=True) if axes else ((), (), ())
         lows = [tuple(a + t * s for a, s in zip(low, steps, strict=True)) for t in range(turns.count)]
-        if all(
-            domain.is_equal(_box(domain.get_space(), first, sizes)) for domain, first in zip(domains, lows, strict=True)
-        ):
+        if all(domain.is_equal(_box(domain.get_space(), first, sizes))
+               for domain, first in zip(domains, lows, strict=True)):
             return None
         if turns.count * prod(sizes) > MOST_POINTS:
             return self._moving_boxes(statement, now, turns)
-        table = np.stack(
-            [
-                IterationMask(d, first, sizes).table() if not d.is_empty() else np.zeros(sizes, np.bool_)
-                for d, first in zip(domains, lows, strict=True)
-            ]
-        )
+        table = np.stack([IterationMask(d, first, sizes).table() if not d.is_empty() else np.zeros(sizes, np.bool_)
+                          for d, first in zip(domains, lows, strict=True)])
         return _Boxes(steps, low, sizes, array_constant(table))
 
     def _moving_boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> MovingBoxes | None:
         """The same in any number of turns."""
         found = moving_boxes(self.program, now, turns)
         if found is None:
-            raise VectorTargetError(
-                f"{statement}: its instances in the iterations of a loop with a loop-carried "
-                "dependence are of different shape"
-            )
+            raise VectorTargetError(f"{statement}: its instances in the iterations of a loop with a loop-carried "
+                                    "dependence are of different shape")
         if found.is_skewed and found.points > MOST_SKEWED:
             raise VectorTargetError(
                 f"{statement}: its instances in an iteration of a loop with a loop-carried dependence are a triangle "
-                f"in a box of {found.points} points; the vector target masks triangles of up to {MOST_SKEWED}"
-            )
+                f"in a box of {found.points} points; the vector target masks triangles of up to {MOST_SKEWED}")
         return found if found.open else None
 
     # Accumulating over what grows from block to block.
@@ -465,7 +433,8 @@ class SequentialCode:
         """The code of a statement that accumulates, over one part after the other of an iterator that takes more or
         fewer values in other turns; empty if there is no such iterator."""
         block = self._block
-        moving = [] if place.times is None else [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
+        moving = [] if place.times is None else \
+            [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
         if len(moving) != 1 or statement.write.map.involves_dims(isl.dim_type.in_, moving[0], 1) or now.box() is None:
             return ()
         (axis,) = moving
@@ -521,3 +490,5 @@ def _axis(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int, int]:
     if odd or any(r[0] != a[0] + step * (turn - t) for turn, r in known):
         return 0, low, high - low + 1
     return step, a[0] - t * step, a[1] - a[0] + 1
+
+

@@ -19,7 +19,6 @@ __all__ = ["in_time", "needs_itself", "read_from_others", "split_by_sources", "u
 
 def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement]:
     """Statements of one instance each, in order."""
-
     def time(statement: Statement) -> tuple[int, ...]:
         point = program.order_of(statement.name).intersect_domain(statement.domain).range()
         return tuple(low for low, _ in bounds(point))

@@ -117,12 +117,10 @@ def _require_small(size: Unrolled, reason: SluiceError) -> None:
     """Raises `VectorTargetError` if loops that can but be unrolled are too large for that."""
     if size.rows <= MOST_ROWS and size.operations <= MOST_OPERATIONS:
         return
-    raise VectorTargetError(
-        f"{size.statement}: loops around it carry values from iteration to iteration, and have no "
-        f"form as loops ({reason}); unrolled they would be about {size.rows} statements and "
-        f"{size.operations} vector instructions, and the vector target unrolls at most {MOST_ROWS} "
-        f"and {MOST_OPERATIONS}: compile the program for smaller arrays, or for fpga or dataflow"
-    )
+    raise VectorTargetError(f"{size.statement}: loops around it carry values from iteration to iteration, and have no "
+                            f"form as loops ({reason}); unrolled they would be about {size.rows} statements and "
+                            f"{size.operations} vector instructions, and the vector target unrolls at most {MOST_ROWS} "
+                            f"and {MOST_OPERATIONS}: compile the program for smaller arrays, or for fpga or dataflow")
 
 
 def _best_in_loops(orders: Sequence[Program], options: Options) -> tuple[VectorDesign | None, list[SluiceError]]:
@@ -139,9 +137,8 @@ def _best_in_loops(orders: Sequence[Program], options: Options) -> tuple[VectorD
     return best, reasons
 
 
-def _in_loops(
-    program: Program, options: Options, places: tuple[bool, ...], reasons: list[SluiceError]
-) -> Iterator[tuple[bool, VectorDesign]]:
+def _in_loops(program: Program, options: Options, places: tuple[bool, ...],
+              reasons: list[SluiceError]) -> Iterator[tuple[bool, VectorDesign]]:
     """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
     chip, which is left out where none of them fits, or with all of them in memory, which is left out where all fit on
     the chip, or where that would take long. If turns are not alike, `reasons` get why."""
@@ -169,17 +166,8 @@ def _design_of(pieces: PieceCompiler, body: tuple[Statement, ...]) -> VectorDesi
     body = pieces.resident.around(arrays, body) if pieces.resident else body
     code = VectorProgram(c_identifier(program.name), spec.capacity, arrays, body)
     verify_program(code)
-    return VectorDesign(
-        program,
-        declared_arrays(program),
-        options,
-        spec,
-        code,
-        tuple(pieces.choices),
-        dict(pieces.pool.constants),
-        round(cold_cycles(body, spec)),
-        0.0,
-    )
+    return VectorDesign(program, declared_arrays(program), options, spec, code, tuple(pieces.choices),
+                        dict(pieces.pool.constants), round(cold_cycles(body, spec)), 0.0)
 
 
 def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
@@ -190,32 +178,20 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     whole = lowered(program, spec)
     check_lanes([result.node for result in whole.results], spec)
     across = TransposedLoadPass(whole, GraphBuilder())
-    graphs = [whole, across.run()][: 1 + across.found]
+    graphs = [whole, across.run()][:1 + across.found]
     plans = (planned(graph, spec, options, spilled) for graph in graphs for spilled in _spilled(graph))
     cycles, body, phases, choices = min(plans, key=lambda p: p.cycles)
     code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)
-    return VectorDesign(
-        program,
-        program,
-        options,
-        spec,
-        code,
-        tuple(choices),
-        dict(whole.constants),
-        round(cycles),
-        time.perf_counter() - start,
-    )
+    return VectorDesign(program, program, options, spec, code, tuple(choices), dict(whole.constants),
+                        round(cycles), time.perf_counter() - start)
 
 
 def _spilled(graph: Graph) -> list[tuple[Node, ...]]:
     """Sets of values that may go through main memory: none, and those that are extended along some of their dimensions,
     as prefix sums are, of which tiles would need ever more."""
-    extended = tuple(
-        node
-        for node in nodes_of([r.node for r in graph.results])
-        if isinstance(node, Extend) and node.is_fused and None in node.boundaries
-    )
+    extended = tuple(node for node in nodes_of([r.node for r in graph.results])
+                     if isinstance(node, Extend) and node.is_fused and None in node.boundaries)
     return [(), extended] if extended else [()]
 
 
