@@ -119,8 +119,8 @@ def test_what_is_too_large_to_be_unrolled_is_refused_before() -> None:
         f"{size.statement}: loops around it carry values from iteration to iteration, and have no form as loops "
         f"({program.statement('S10')}: it writes an element more than once in an iteration of a loop with a "
         f"loop-carried dependence); unrolled they would be about {size.rows} statements and {size.operations} vector "
-        "instructions, and the vector target unrolls at most 512 and 12000: compile the program for smaller arrays, or "
-        "for fpga or dataflow")
+        "instructions, and the vector target unrolls at most 1024 and 12000: compile the program for smaller arrays, "
+        "or for fpga or dataflow")
     compiler.compile(kernel("nussinov", 6), target="vector")
 
 

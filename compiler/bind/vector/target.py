@@ -57,9 +57,9 @@ PROGRAMS = (Program, ArrayProgram)
 UNROLLED = 2000
 """Vector instructions, about, of loops that carry values from turn to turn that are unrolled for comparison."""
 
-MOST_ROWS, MOST_OPERATIONS = 512, 12_000
+MOST_ROWS, MOST_OPERATIONS = 1024, 12_000
 """Statements and vector instructions, about, of such loops that are unrolled if there is no other way: as many take
-some ten seconds to compile, and twice as many several times that."""
+half a minute to compile, and twice as many several times that."""
 
 COMPARED = 40
 """Phases of a program of loops of which arrays on chip and all arrays in memory are compared. Of larger programs those
