@@ -31,7 +31,8 @@ def _integer_table(size: str, what: str) -> str:
     kernels = {name: sizes[size] for name, sizes in results["kernels"].items() if size in sizes}
     targets = [name for name in results["options"] if any(name in found for found in kernels.values())]
     rows = [[name, *(_cell(found.get(target)) for target in targets)] for name, found in kernels.items()]
-    taken = [sum(_is_taken(found.get(target)) for found in kernels.values()) for target in targets]
+    taken = [_taken([found[target] for found in kernels.values() if target in found], len(kernels))
+             for target in targets]
     text = f"{what}: predicted cycles from start to done / lower bound (processor seconds to compile)."
     return f"{text}\n\n{table(['kernel', *targets], [*rows, [f'taken of {len(kernels)}', *taken]])}"
 
@@ -51,6 +52,12 @@ def polybench_float_table() -> str:
             f"without contraction, bit for bit, and so are those of both RTL simulators for {', '.join(simulated)}.")
     head = ["kernel", *(f"{target}, {kind}" for kind, target in columns)]
     return f"{text}\n\n{table(head, [*rows, [f'taken of {len(found)}', *taken]])}"
+
+
+def _taken(found: list[dict[str, Any]], kernels: int) -> str:
+    """How many of so many kernels are taken; of how many, where not all are measured."""
+    taken = sum(map(_is_taken, found))
+    return str(taken) if len(found) == kernels else f"{taken} of {len(found)} measured"
 
 
 def _is_taken(found: dict[str, Any] | None) -> bool:
