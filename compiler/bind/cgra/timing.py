@@ -20,8 +20,7 @@ __all__ = ["INPUT_STAGE", "MEMORY_START", "Bound", "RecurrenceViolation", "Timin
 INPUT_STAGE = 1
 """Cycles from a track wire to the core behind an input stage without extra delay; also the IO connection box."""
 MEMORY_START = 4
-"""A memory output that nothing else bounds, as of a table, has its first fetch in cycle 0 at the earliest and is
-visible so many cycles later."""
+"""A memory output has its first fetch in cycle 0 at the earliest and is visible so many cycles later."""
 
 
 class RecurrenceViolation(SluiceError):
@@ -106,17 +105,14 @@ class TimingSystem:
         self.bounds.append(Bound(self.variable(edge.source), self.variable(edge.sink), low, high, edge))
 
     def _anchor(self) -> None:
-        """Give a lower bound to everything that no other constraint bounds from below."""
+        """Give a lower bound to everything that no other constraint bounds from below, and to what has an earliest
+        time."""
         followers = {bound.after for bound in self.bounds}
         for pin, index in self.variables.items():
             if isinstance(self.netlist.nodes[pin.node], StreamIn):
                 self.anchors[index] = self.stream_latency
             elif index not in followers:
                 self.anchors[index] = MEMORY_START
-        for pin, start in self.netlist.starts.items():
-            if pin in self.variables:
-                index = self.variables[pin]
-                self.anchors[index] = max(start, self.anchors.get(index, start))
         successors: dict[int, list[int]] = {}
         for bound in self.bounds:
             successors.setdefault(bound.before, []).append(bound.after)
@@ -126,6 +122,10 @@ class TimingSystem:
             if index not in reached:
                 self.anchors[index] = MEMORY_START
                 _reach([index], successors, reached)
+        for pin, start in self.netlist.starts.items():
+            if pin in self.variables:
+                index = self.variables[pin]
+                self.anchors[index] = max(start, self.anchors.get(index, start))
 
     def earliest(self, *, limits: bool) -> list[int]:
         """The least solution, which is the least in every variable at once.
