@@ -9,6 +9,7 @@ from math import prod
 
 import islpy as isl
 
+from compiler.analysis.accesses import iterators_of
 from compiler.ir.expr import Const, Expr, Iterator, Read, apply, converted, fold, with_children
 from compiler.ir.program import Access, Program, Statement
 from compiler.passes.recurrence.shorten_recurrences import Reduction, reduction
@@ -24,11 +25,7 @@ def window_loops(program: Program, statement: Statement) -> tuple[str, ...]:
     box, one = statement.box(), reduction(program, statement)
     if box is None or one is None:
         return ()
-    names: list[str] = []
-    for k in reversed(range(len(statement.iterators))):
-        if statement.write.map.involves_dims(isl.dim_type.in_, k, 1):
-            break
-        names.insert(0, statement.iterators[k])
+    names = statement.iterators[max(iterators_of(statement.write), default=-1) + 1:]
     extents = [box[name][1] - box[name][0] + 1 for name in names]
     return tuple(names) if 1 < prod(extents) <= _MOST_TERMS and len(names) < len(statement.iterators) else ()
 
@@ -106,9 +103,8 @@ def columns_read(program: Program) -> list[tuple[Statement, Access]]:
 
 def _down_columns(statement: Statement, access: Access) -> bool:
     box = statement.box() or {}
-    moving = [k for k, name in enumerate(statement.iterators)
-              if box.get(name, (0, 1))[0] != box.get(name, (0, 1))[1]
-              and access.map.involves_dims(isl.dim_type.in_, k, 1)]
+    ends = [box.get(name, (0, 1)) for name in statement.iterators]
+    moving = [k for k in iterators_of(access) if ends[k][0] != ends[k][1]]
     if not moving:
         return False
     last = access.map.dim(isl.dim_type.out) - 1

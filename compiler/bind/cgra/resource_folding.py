@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-import islpy as isl
-
+from compiler.analysis.accesses import iterators_of
 from compiler.bind.cgra.resource_sharing import units_of
 from compiler.ir.isomorphism import first_difference
 from compiler.ir.program import Program, Statement
@@ -52,6 +51,6 @@ def _loops(statement: Statement) -> int:
     another reduction, whose order is the program's."""
     box = statement.box()
     trips = [high - low + 1 for low, high in box.values()] if box else []
-    written = [statement.write.map.involves_dims(isl.dim_type.in_, k, 1) for k in range(len(trips))]
-    most = next((count for count, part in enumerate(reversed(written)) if not part), len(trips))
+    moving = iterators_of(statement.write)
+    most = next((count for count, k in enumerate(reversed(range(len(trips)))) if k not in moving), len(trips))
     return next((count for count in range(1, most + 1) if prod(trips[-count:]) >= _DISTANCE), most)

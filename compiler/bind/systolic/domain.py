@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
+from compiler.analysis.accesses import iterators_of
 from compiler.analysis.affine import affine_text
 from compiler.analysis.boxes import box_around, box_of
 from compiler.analysis.dependences import DependenceError, flow
@@ -80,8 +81,9 @@ def _beyond(program: Program, statement: Statement) -> isl.Set:
     for start in (program.statement(name) for name in starts - {statement.name}):
         begun = begun.union(start.write.map.intersect_domain(start.domain).range())
     reached = begun.apply(statement.write.map.reverse())
+    moving = iterators_of(statement.write)
     for k, (low, high) in enumerate(hull(statement).values()):
-        if not statement.write.map.involves_dims(isl.dim_type.in_, k, 1):
+        if k not in moving:
             reached = reached.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
     if reached.is_empty() or not reached.is_bounded():
         return statement.domain

@@ -13,9 +13,9 @@ import islpy as isl
 import numpy as np
 
 from compiler.analysis.boxes import bounds, box_of
-from compiler.bind.vector.iteration_spaces import Around, Mask, Space
-from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
-from compiler.frontend.parallel_array.functions import where
+from compiler.bind.vector.iteration_masks import Mask
+from compiler.bind.vector.iteration_spaces import Around, Space
+from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.ir.program import Access, Statement
 
 __all__ = ["with_written_box"]
@@ -79,7 +79,7 @@ def _write(statement: Statement, space: Space, copied: Mapping[int, int]) -> isl
 
 
 @dataclass(frozen=True)
-class _DiagonalMask:
+class _DiagonalMask(Mask):
     """Points of an index space of which the last ones are copies of iterators `sources` and equal to them: iterations
     if the others are, by `mask`. `low` and `sizes` are those of the others."""
 
@@ -87,10 +87,6 @@ class _DiagonalMask:
     low: tuple[int, ...]
     sizes: tuple[int, ...]
     mask: Mask | None
-
-    def select(self, value: Array, others: ArrayLike) -> Array:
-        """`value` for all iterations, and `others` for the points around them."""
-        return where(self.bits(), value, others)
 
     def bits(self) -> Array:
         """Which points are iterations."""

@@ -14,6 +14,8 @@ from math import prod
 
 import islpy as isl
 
+from compiler.analysis.accesses import iterators_of
+from compiler.analysis.boxes import extents
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_loops
 from compiler.ir.expr import Apply, Expr, Read
@@ -58,9 +60,8 @@ def float_accumulation(program: Program, statement: Statement) -> FloatAccumulat
 
 def _most_terms(statement: Statement) -> int:
     """A bound of the terms of an element: the iterations of the loops that its index does not depend on."""
-    domain, write = statement.domain, statement.write.map
-    free = [k for k in range(len(statement.iterators)) if not write.involves_dims(isl.dim_type.in_, k, 1)]
-    return prod(domain.dim_max_val(k).to_python() - domain.dim_min_val(k).to_python() + 1 for k in free)
+    moving = iterators_of(statement.write)
+    return prod(size for k, size in enumerate(extents(statement.domain)) if k not in moving)
 
 
 def own_reads(statement: Statement) -> list[int]:

@@ -5,6 +5,7 @@ A box, or all but a box, is said by a row of bits for each dimension; the bits o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,14 +17,26 @@ from compiler.frontend.parallel_array.array import Array, ArrayLike, array_const
 from compiler.frontend.parallel_array.functions import where
 from compiler.ir.points import contains
 
-__all__ = ["IterationMask"]
+__all__ = ["IterationMask", "Mask"]
 
 _POINTS = 1 << 18
 """Points that are looked at at once: a table takes a byte for each of its own, the work on it many times more."""
 
 
+class Mask(ABC):
+    """Which points of an index space are iterations."""
+
+    @abstractmethod
+    def bits(self) -> Array:
+        """Which points are iterations: an array of bool, of extent 1 along dimensions that make no difference."""
+
+    def select(self, value: Array, others: ArrayLike) -> Array:
+        """`value` for all iterations, and `others` for the points around them."""
+        return where(self.bits(), value, others)
+
+
 @dataclass(frozen=True)
-class IterationMask:
+class IterationMask(Mask):
     """The iterations `domain`, no box, among the points of the least box around them, `sizes` of them from `low` on."""
 
     domain: isl.Set
@@ -32,9 +45,7 @@ class IterationMask:
 
     def select(self, value: Array, others: ArrayLike) -> Array:
         """`value` for all iterations, and `others` for the points around them."""
-        if self._hole is None:
-            return where(array_constant(self.table()), value, others)
-        return where(self._hole, others, value)
+        return super().select(value, others) if self._hole is None else where(self._hole, others, value)
 
     def bits(self) -> Array:
         """Which points are iterations."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import islpy as isl
 import numpy as np
@@ -12,29 +11,17 @@ from compiler.analysis.boxes import bounds
 from compiler.bind.vector.affine_pieces import parts_of
 from compiler.bind.vector.array_state import Written
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.iteration_masks import IterationMask
+from compiler.bind.vector.iteration_masks import IterationMask, Mask
 from compiler.bind.vector.residue_splitting import MOST_CLASSES, divided_sum, rounded_parts
-from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
+from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.frontend.parallel_array.expression import Place
 from compiler.frontend.parallel_array.functions import broadcast_to
 from compiler.ir.program import Access, Statement
 
-__all__ = ["Around", "Mask", "Rows", "Space", "Target"]
+__all__ = ["Around", "Rows", "Space", "Target"]
 
 Rows = list[tuple[tuple[int, ...], int, int]]
 """Per dimension of an array: coefficients of the iterators, constant, and what the sum is divided by."""
-
-
-class Mask(Protocol):
-    """Which points of an index space are iterations."""
-
-    def select(self, value: Array, others: ArrayLike) -> Array:
-        """`value` for all iterations, and `others` for the points around them."""
-        ...
-
-    def bits(self) -> Array:
-        """Which points are iterations: an array of bool, of extent 1 along dimensions that make no difference."""
-        ...
 
 
 @dataclass(frozen=True)

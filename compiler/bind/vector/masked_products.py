@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 
-import islpy as isl
-
+from compiler.analysis.accesses import iterators_of
 from compiler.bind.vector.element_values import cut
 from compiler.bind.vector.moving_boxes import MaskTable
 from compiler.frontend.parallel_array.array import Array
@@ -45,16 +44,15 @@ def _masked(value: Array, tables: Sequence[MaskTable]) -> Array:
 
 def _axes(statement: Statement, value: Expr) -> frozenset[int]:
     """The iterators, by number, that a value may change with."""
-    count, found = len(statement.iterators), set[int]()
+    found = set[int]()
     for node in postorder(value):
         match node:
             case Read(number, _):
-                read = statement.reads[number].map
-                found |= {k for k in range(count) if read.involves_dims(isl.dim_type.in_, k, 1)}
+                found.update(iterators_of(statement.reads[number]))
             case Iterator(name, _):
                 found.add(statement.iterators.index(name))
             case Load():
-                found |= set(range(count))
+                found.update(range(len(statement.iterators)))
             case _:
                 pass
     return frozenset(found)

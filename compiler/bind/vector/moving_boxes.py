@@ -17,11 +17,12 @@ from operator import and_
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.boxes import bounds, box_of
+from compiler.analysis.boxes import bounds
+from compiler.bind.vector.iteration_masks import Mask
 from compiler.bind.vector.iteration_spaces import Around
+from compiler.bind.vector.stepping_boxes import SteppingBox, stepping_box
 from compiler.bind.vector.turns import Turns
-from compiler.frontend.parallel_array.array import Array, ArrayLike, input
-from compiler.frontend.parallel_array.functions import where
+from compiler.frontend.parallel_array.array import Array, input
 from compiler.frontend.parallel_array.views import viewed
 from compiler.ir.program import Program, Statement
 
@@ -77,15 +78,11 @@ class MaskTable:
 
 
 @dataclass(frozen=True)
-class MovingMask:
+class MovingMask(Mask):
     """The iterations of one turn."""
 
     boxes: MovingBoxes
     turn: int
-
-    def select(self, value: Array, others: ArrayLike) -> Array:
-        """`value` for all iterations, and `others` for the points around them."""
-        return where(self.bits(), value, others)
 
     def bits(self) -> Array:
         """Which points are iterations."""
@@ -109,14 +106,17 @@ class MovingMask:
 
 @dataclass(frozen=True)
 class MovingBoxes:
-    """Boxes of `sizes` points around the iterations of a statement in each of so many `turns` of a loop: the box of
-    turn 0 begins at `low`, that of the next one `steps` farther. `inequalities` hold for iterations alone."""
+    """Boxes around the iterations of a statement in each of so many `turns` of a loop. `inequalities` hold for
+    iterations alone."""
 
-    low: tuple[int, ...]
-    steps: tuple[int, ...]
-    sizes: tuple[int, ...]
+    box: SteppingBox
     turns: int
     inequalities: tuple[_Inequality, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Extents of a box."""
+        return self.box.sizes
 
     @cached_property
     def open(self) -> tuple[_Inequality, ...]:
@@ -135,9 +135,7 @@ class MovingBoxes:
 
     def around(self, statement: Statement, turn: int) -> Around:
         """The box of a turn."""
-        lows = [low + turn * step for low, step in zip(self.low, self.steps, strict=True)]
-        ends = [(low, low + size - 1) for low, size in zip(lows, self.sizes, strict=True)]
-        return Around(box_of(statement.domain.get_space(), ends), MovingMask(self, turn))
+        return Around(self.box.at(statement.domain.get_space(), turn), MovingMask(self, turn))
 
 
 def moving_boxes(program: Program, statement: Statement, turns: Turns) -> MovingBoxes | None:
@@ -149,9 +147,8 @@ def moving_boxes(program: Program, statement: Statement, turns: Turns) -> Moving
     found = given.get_basic_maps()
     if len(found) != 1 or found[0].dim(isl.dim_type.div):
         return None
-    low, steps, sizes = zip(*_axes(given), strict=True) if statement.iterators else ((), (), ())
-    inequalities = tuple(i for c in found[0].get_constraints() for i in _inequalities(c, low, steps))
-    return MovingBoxes(low, steps, sizes, turns.count, inequalities)
+    box = _box(given)
+    return MovingBoxes(box, turns.count, tuple(i for c in found[0].get_constraints() for i in _inequalities(c, box)))
 
 
 def _by_turn(program: Program, statement: Statement, turns: Turns) -> isl.Map:
@@ -164,33 +161,26 @@ def _by_turn(program: Program, statement: Statement, turns: Turns) -> isl.Map:
     return order.apply_domain(number).coalesce()
 
 
-def _axes(given: isl.Map) -> Iterator[tuple[int, int, int]]:
-    """For each iterator the first point of the box in turn 0, how far it moves from turn to turn, and its extent.
+def _box(given: isl.Map) -> SteppingBox:
+    """The least box around the iterations in every turn.
 
     The first iteration of a convex set is a convex function of the turn, the last one a concave one: if those of the
     first two turns that have some and of the last one lie on a line, all do."""
-    whole, ((first, last),) = bounds(given.range()), bounds(given.domain())
+    ((first, last),) = bounds(given.domain())
     turns = list(dict.fromkeys((first, min(first + 1, last), last)))
-    samples = [bounds(_in_turn(given, turn)) for turn in turns]
-    for axis, (low, high) in enumerate(whole):
-        ends = [sample[axis] for sample in samples]
-        start, size = ends[0][0], ends[0][1] - ends[0][0] + 1
-        step = ends[1][0] - start if len(ends) > 1 else 0
-        linear = all(e == (start + step * (t - first), start + step * (t - first) + size - 1)
-                     for t, e in zip(turns, ends, strict=True))
-        yield (start - step * first, step, size) if linear and step else (low, 0, high - low + 1)
+    return stepping_box(turns, [bounds(_in_turn(given, turn)) for turn in turns], bounds(given.range()))
 
 
 def _in_turn(given: isl.Map, turn: int) -> isl.Set:
     return given.fix_val(isl.dim_type.in_, 0, isl.Val(turn)).range()
 
 
-def _inequalities(constraint: isl.Constraint, low: Sequence[int], steps: Sequence[int]) -> Iterator[_Inequality]:
+def _inequalities(constraint: isl.Constraint, box: SteppingBox) -> Iterator[_Inequality]:
     """A constraint on turns and iterations as inequalities on points of boxes."""
-    own = [constraint.get_coefficient_val(isl.dim_type.out, axis).to_python() for axis in range(len(low))]
+    own = [constraint.get_coefficient_val(isl.dim_type.out, axis).to_python() for axis in range(len(box.low))]
     step = constraint.get_coefficient_val(isl.dim_type.in_, 0).to_python()
-    constant = constraint.get_constant_val().to_python() + sum(c * first for c, first in zip(own, low, strict=True))
-    step += sum(c * by for c, by in zip(own, steps, strict=True))
+    constant = constraint.get_constant_val().to_python() + sum(c * first for c, first in zip(own, box.low, strict=True))
+    step += sum(c * by for c, by in zip(own, box.steps, strict=True))
     yield _Inequality(tuple(own), step, constant)
     if constraint.is_equality():
         yield _Inequality(tuple(-c for c in own), -step, -constant)

@@ -18,12 +18,13 @@ from math import isqrt, prod
 import islpy as isl
 import numpy as np
 
-from compiler.analysis.boxes import bounds, box_of
+from compiler.analysis.accesses import iterators_of
+from compiler.analysis.boxes import bounds, extents
 from compiler.bind.vector.accumulations import accumulation_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.from_program import given_array
 from compiler.bind.vector.ir import Loop, Statement
-from compiler.bind.vector.iteration_masks import IterationMask
+from compiler.bind.vector.iteration_masks import IterationMask, Mask
 from compiler.bind.vector.iteration_spaces import Around, Space
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.memory_pieces import PieceCompiler
@@ -37,9 +38,9 @@ from compiler.bind.vector.statement_groups import (
 )
 from compiler.bind.vector.statement_order import carrying_turns, singles_of
 from compiler.bind.vector.statement_precedence import groups_of
+from compiler.bind.vector.stepping_boxes import SteppingBox, stepping_box
 from compiler.bind.vector.turns import Turns
-from compiler.frontend.parallel_array.array import Array, ArrayLike, array_constant
-from compiler.frontend.parallel_array.functions import where
+from compiler.frontend.parallel_array.array import Array, array_constant
 from compiler.ir.expr import Apply, Expr, postorder
 from compiler.ir.program import Program
 from compiler.ir.program import Statement as ProgramStatement
@@ -150,15 +151,11 @@ def _operations(value: Expr) -> int:
 
 
 @dataclass(frozen=True)
-class _RowMask:
+class _RowMask(Mask):
     """The bits of a turn, of a table with those of all turns."""
 
     table: Array
     row: int
-
-    def select(self, value: Array, others: ArrayLike) -> Array:
-        """`value` for all iterations, and `others` for the points around them."""
-        return where(self.bits(), value, others)
 
     def bits(self) -> Array:
         """Which points are iterations."""
@@ -167,30 +164,18 @@ class _RowMask:
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Boxes around the iterations of a statement in the turns of a block: per iterator, by how much the first one moves
-    from turn to turn, the first one in turn 0, and how many there are. `table`: the iterations in every turn."""
+    """Boxes around the iterations of a statement in the turns of a block. `table`: the iterations in every turn."""
 
-    steps: tuple[int, ...]
-    low: tuple[int, ...]
-    sizes: tuple[int, ...]
+    box: SteppingBox
     table: Array
 
     def around(self, statement: ProgramStatement, turn: int) -> Around:
         """The box of a turn."""
-        box = _box(statement.domain.get_space(), self.lows(turn), self.sizes)
-        return Around(box, _RowMask(self.table, turn))
-
-    def lows(self, turn: int) -> tuple[int, ...]:
-        """The first point of the box of a turn."""
-        return tuple(low + turn * step for low, step in zip(self.low, self.steps, strict=True))
+        return Around(self.box.at(statement.domain.get_space(), turn), _RowMask(self.table, turn))
 
 
 _BoxesOf = Mapping[int, _Boxes | MovingBoxes]
 """Boxes around the iterations of statements, by the identity of these."""
-
-
-def _box(space: isl.Space, lows: Sequence[int], sizes: Sequence[int]) -> isl.Set:
-    return box_of(space, [(low, low + size - 1) for low, size in zip(lows, sizes, strict=True)])
 
 
 @dataclass
@@ -307,7 +292,8 @@ class SequentialCode:
 
     def _alike(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns, boxes: _BoxesOf) -> Code:
         """The turns of a loop, with boxes around the iterations of some statements."""
-        space, agree = self._time_space(), turns.same(self._time_space(), 1)
+        space = self._time_space()
+        agree = turns.same(space, 1)
 
         def code(turn: int, masked: bool) -> Code:
             return self._sequence(group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None,
@@ -345,10 +331,8 @@ class SequentialCode:
         found = [_restricted(self.program, statement, place).domain for place in (first, last)]
         if any(domain.is_empty() for domain in found):
             return all(domain.is_empty() for domain in found)
-        moving = [k for k in range(len(statement.iterators))
-                  if statement.write.map.involves_dims(isl.dim_type.in_, k, 1)]
-        one, other = ([high - low for low, high in bounds(domain)] for domain in found)
-        return all(one[k] == other[k] for k in moving)
+        one, other = map(extents, found)
+        return all(one[k] == other[k] for k in iterators_of(statement.write))
 
     def _accumulates_others(self, group: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place,
                             agree: isl.Map) -> bool:
@@ -402,18 +386,17 @@ class SequentialCode:
         space, order = self._time_space(), self.program.order_of(statement.name)
         domains = [now.domain.intersect(order.intersect_range(turns.part(space, t, t)).domain())
                    for t in range(turns.count)]
-        ranges = [None if domain.is_empty() else bounds(domain) for domain in domains]
-        axes = [_axis([r[k] if r else None for r in ranges]) for k in range(len(now.iterators))]
-        steps, low, sizes = zip(*axes, strict=True) if axes else ((), (), ())
-        lows = [tuple(a + t * s for a, s in zip(low, steps, strict=True)) for t in range(turns.count)]
-        if all(domain.is_equal(_box(domain.get_space(), first, sizes))
-               for domain, first in zip(domains, lows, strict=True)):
+        found = {turn: bounds(domain) for turn, domain in enumerate(domains) if not domain.is_empty()}
+        whole = [(min(low for low, _ in ends), max(high for _, high in ends))
+                 for ends in zip(*found.values(), strict=True)]
+        box = stepping_box([*found], [*found.values()], whole)
+        if all(domain.is_equal(box.at(domain.get_space(), turn)) for turn, domain in enumerate(domains)):
             return None
-        if turns.count * prod(sizes) > MOST_POINTS:
+        if turns.count * prod(box.sizes) > MOST_POINTS:
             return self._moving_boxes(statement, now, turns)
-        table = np.stack([IterationMask(d, first, sizes).table() if not d.is_empty() else np.zeros(sizes, np.bool_)
-                          for d, first in zip(domains, lows, strict=True)])
-        return _Boxes(steps, low, sizes, array_constant(table))
+        table = np.stack([IterationMask(domain, box.first(turn), box.sizes).table() if turn in found else
+                          np.zeros(box.sizes, np.bool_) for turn, domain in enumerate(domains)])
+        return _Boxes(box, array_constant(table))
 
     def _moving_boxes(self, statement: ProgramStatement, now: ProgramStatement, turns: Turns) -> MovingBoxes | None:
         """The same in any number of turns."""
@@ -435,7 +418,7 @@ class SequentialCode:
         block = self._block
         moving = [] if place.times is None else \
             [k for k in range(len(now.iterators)) if self._grows(statement, now, k)]
-        if len(moving) != 1 or statement.write.map.involves_dims(isl.dim_type.in_, moving[0], 1) or now.box() is None:
+        if len(moving) != 1 or moving[0] in iterators_of(statement.write) or now.box() is None:
             return ()
         (axis,) = moving
         low, high = bounds(now.domain)[axis]
@@ -476,19 +459,3 @@ def _moves(statement: ProgramStatement, now: ProgramStatement, axis: int) -> boo
     rest = statement.domain.subtract(now.domain)
     inside = rest.lower_bound_val(isl.dim_type.set, axis, isl.Val(first))
     return inside.upper_bound_val(isl.dim_type.set, axis, isl.Val(last)).is_empty()
-
-
-def _axis(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int, int]:
-    """How far the first value of an iterator moves from turn to turn, its first one, and how many values there are: a
-    box of the least size that holds those of every turn."""
-    known = [(turn, r) for turn, r in enumerate(ranges) if r is not None]
-    low, high = min(r[0] for _, r in known), max(r[1] for _, r in known)
-    if len({r[1] - r[0] for _, r in known}) > 1 or len(known) < 2:
-        return 0, low, high - low + 1
-    (t, a), (u, b) = known[0], known[-1]
-    step, odd = divmod(b[0] - a[0], u - t)
-    if odd or any(r[0] != a[0] + step * (turn - t) for turn, r in known):
-        return 0, low, high - low + 1
-    return step, a[0] - t * step, a[1] - a[0] + 1
-
-
