@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from compiler.bind.vector.access import Access, compose
 from compiler.bind.vector.build import GraphBuilder
-from compiler.bind.vector.graph import Op, Value
+from compiler.bind.vector.graph import Node, Op, Value
 
 __all__ = ["inlined"]
 
 
-def inlined(access: Access, rank: int, builder: GraphBuilder) -> Value:
+def inlined(access: Access, rank: int, builder: GraphBuilder, kept: Container[Node] = frozenset()) -> Value:
     """The operation behind `access` as one of a space of `rank` dimensions, its operands inlined likewise: each once,
-    however often it is used, as the remainders of a long division are."""
+    however often it is used, as the remainders of a long division are. Those that are `kept` stay what they are."""
     known: dict[Access, Value] = {}
     waiting = [access]
     while waiting:
         current = waiting[-1]
-        operands = _operands_behind(current, rank)
+        operands = None if current.node in kept else _operands_behind(current, rank)
         missing = [o for o in operands or () if isinstance(o, Access) and o not in known]
         if missing:
             waiting += missing

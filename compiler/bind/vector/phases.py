@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -36,8 +37,13 @@ class Phase:
         return self.graph.results[0].shape
 
 
-Pending = tuple[Result, MemoryArray | None]
-"""A result, and the temporary array that it is stored to if later phases read it."""
+class _Pending(NamedTuple):
+    """A result; whether later phases read it, and the temporary array that it is stored to if it is no output."""
+
+    result: Result
+    is_read: bool = False
+    memory: MemoryArray | None = None
+
 
 Vector = tuple[int, ...]
 """How an index moves with the tile: a coefficient per dimension of the results."""
@@ -170,8 +176,10 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
     barriers = _barriers(graph, spilled)
     rounds = _rounds_of_scalars(barriers)
     boxes = _boxes(graph)
+    outputs = _whole_outputs(graph)
     stored: dict[Node, Value] = {}
-    pending: list[Pending] = []
+    pending: list[_Pending] = []
+    done: list[Result] = []
     for number, node in enumerate(barriers):
         if node not in boxes:
             # Nothing but what lies outside an extension is read: any number will do.
@@ -179,9 +187,13 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
             continue
         result = _stored_result(node, boxes, f"{prefix}_{number}")
         memory = MemoryArray.of(result.name, "temporary", result.shape, result.dtype)
+        output = outputs.get(replace(result, name=""))
+        if output is not None:
+            result, memory = output, None
+            done.append(output)
         together = {other: value for other, value in stored.items()
                     if node not in rounds or rounds.get(other) != rounds[node]}
-        pending.append((_rebuilt(result, together, builder), memory))
+        pending.append(_Pending(_rebuilt(result, together, builder), True, memory))
         leaf = builder.leaf(result.name, result.shape, result.dtype, node.low, node.high, node.location)
         back = tuple(-s for s in result.starts)
         value = compose(leaf, identity(node.rank), back, node.rank)
@@ -190,8 +202,16 @@ def split(graph: Graph, builder: GraphBuilder, spilled: tuple[Node, ...] = (),
             value = compose(inside, identity(node.rank), back, node.rank)
         stored[node] = value
     assembled = {memory.name: memory for memory in graph.temporaries}
-    pending += [(_rebuilt(r, stored, builder), assembled.get(r.name)) for r in graph.results]
+    pending += [_Pending(_rebuilt(r, stored, builder), r.name in assembled, assembled.get(r.name))
+                for r in graph.results if r not in done]
     return _grouped(_sources_first(pending), graph.constants)
+
+
+def _whole_outputs(graph: Graph) -> dict[Result, Result]:
+    """Results that are all of an output array, by what they are without a name: what is stored anyway need not be
+    stored once more to be read."""
+    temporaries = {memory.name for memory in graph.temporaries}
+    return {replace(r, name=""): r for r in graph.results if r.memory is None and r.name not in temporaries}
 
 
 def _rounds_of_scalars(barriers: Sequence[Node]) -> dict[Node, int]:
@@ -234,17 +254,17 @@ def _rebuilt(result: Result, stored: dict[Node, Value], builder: GraphBuilder) -
     return replace(new, node=copy.node, starts=starts)
 
 
-def _sources_first(pending: list[Pending]) -> list[Pending]:
+def _sources_first(pending: list[_Pending]) -> list[_Pending]:
     """The same results, each behind those that make the temporary arrays it reads: parts of assembled arrays are
     results of the program, and what is stored may be computed from them."""
     makers: dict[str, list[int]] = {}
-    for number, (result, memory) in enumerate(pending):
-        if memory is not None:
-            makers.setdefault(result.name, []).append(number)
+    for number, one in enumerate(pending):
+        if one.is_read:
+            makers.setdefault(one.result.name, []).append(number)
     order = nx.DiGraph()
     order.add_nodes_from(range(len(pending)))
-    for number, (result, _) in enumerate(pending):
-        order.add_edges_from((maker, number) for name in _read(result) for maker in makers.get(name, ()))
+    for number, one in enumerate(pending):
+        order.add_edges_from((maker, number) for name in _read(one.result) for maker in makers.get(name, ()))
     return [pending[number] for number in nx.lexicographical_topological_sort(order)]
 
 
@@ -253,20 +273,20 @@ def _read(result: Result) -> set[str]:
     return {n.name for n in nodes_of([result.node]) if isinstance(n, Leaf)}
 
 
-def _grouped(pending: list[Pending], constants: dict[str, np.ndarray]) -> list[Phase]:
+def _grouped(pending: list[_Pending], constants: dict[str, np.ndarray]) -> list[Phase]:
     """Results of one shape that do not wait for each other become one phase."""
     phases: list[Phase] = []
     made: dict[str, int] = {}
-    for result, memory in pending:
+    for result, is_read, memory in pending:
         first = 1 + max((made[name] for name in _read(result) if name in made), default=-1)
         place = next((i for i in range(first, len(phases)) if _joins(phases[i], result)), None)
         if place is None:
             place = len(phases)
             phases.append(Phase(Graph([], constants)))
         phases[place].graph.results.append(result)
-        if memory is not None:
-            if memory not in phases[place].temporaries:
-                phases[place].temporaries.append(memory)
+        if memory is not None and memory not in phases[place].temporaries:
+            phases[place].temporaries.append(memory)
+        if is_read:
             made[result.name] = max(place, made.get(result.name, 0))
     return phases
 

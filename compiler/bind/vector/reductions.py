@@ -38,13 +38,17 @@ class ReductionPass(Rewriter):
         super().__init__(graph, builder)
         self.lanes = lanes
         self.room = room
+        self._sums: set[Node] = set()
 
     def visit(self, node: Node) -> Value:
         if not isinstance(node, Reduce):
             return self.same(node)
         rank = node.rank + len(node.extents)
         source = self.solid(self.seen(node.source, rank), node, rank)
-        return self._lower(node, self.solid(_straight(source, rank, self.builder), node, rank))
+        value = self._lower(node, self.solid(_straight(source, rank, self.builder), node, rank))
+        if isinstance(value, Access):
+            self._sums.add(value.node)
+        return value
 
     def _lower(self, node: Reduce, source: Access) -> Value:
         costs = {"accumulate": self._accumulate_cost(node, source), "slide": self._slide_cost(node, source),
@@ -233,9 +237,11 @@ class ReductionPass(Rewriter):
         return self.solid(value, node, a.node.rank)
 
     def _terms(self, node: Reduce, source: Access) -> Value:
+        """Term by term. Of a sum of other sums' results these are computed before, not again for every term: the terms
+        of a product of products would be as many as those of all three together, in one expression."""
         total: Value = 0
         for index in itertools.product(*(range(n) for n in node.extents)):
-            term = inlined(drop_dimensions(source, node.rank, index), node.rank, self.builder)
+            term = inlined(drop_dimensions(source, node.rank, index), node.rank, self.builder, self._sums)
             total = self.builder.operation("add", (total, term), node.dtype, node.location, node.rank)
         return total
 
