@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from amaranth.lib import data, enum
@@ -299,24 +300,24 @@ class Mode:
             raise EncodingError(f"a mode word has {MODE.size} bits, not room for {word:#x}")
         return cls(**{name: kind(word >> offset & mask) for name, offset, mask, kind in _MODE_FIELDS})
 
-    @property
+    @cached_property
     def exec_size(self) -> int:
         """Size at which it is executed: the larger of in and out; with accumulate the in size."""
         return self.in_element if self.accumulate else max(self.in_element, self.out_element)
 
-    @property
+    @cached_property
     def in_element(self) -> int:
         """`Size` of source elements in memory: floating-point numbers are words, bfloat16 ones halfwords."""
         if self.in_size != FLOAT:
             return self.in_size
         return Size.HALF if self.absolute and not self.narrows else Size.WORD
 
-    @property
+    @cached_property
     def out_element(self) -> int:
         """`Size` of result elements in memory."""
         return self.out_size if self.out_size != FLOAT else Size.HALF if self.absolute else Size.WORD
 
-    @property
+    @cached_property
     def fuses(self) -> bool:
         """Whether it is VFMA, what the code of VMULFXP means for floating-point numbers: a product and a sum that are
         rounded once."""
@@ -327,43 +328,43 @@ class Mode:
         """The operation by the name that it has for such elements."""
         return FUSED if self.fuses else self.op.name
 
-    @property
+    @cached_property
     def reads_d(self) -> bool:
         """Whether D is read, too: an old destination to which a product is added."""
         return self.op is Op.VMAC or self.fuses
 
-    @property
+    @cached_property
     def beats(self) -> int:
         """Cycles of a wavefront, but of gathers and scatters: two where D is read beside two vectors."""
         return 2 if self.fuses and not self.scalar else 1
 
-    @property
+    @cached_property
     def narrows(self) -> bool:
         """Whether it rounds floating-point numbers of 32 bits to bfloat16."""
         return self.absolute and self.op is Op.VMOV and self.in_size == self.out_size == FLOAT
 
-    @property
+    @cached_property
     def floating(self) -> bool:
         """Whether it takes or gives floating-point numbers."""
         return FLOAT in (self.in_size, self.out_size)
 
-    @property
+    @cached_property
     def repeats_b(self) -> bool:
         """Whether B is one element per row, for all elements of the row: what `enumerated` means for floating-point
         numbers."""
         return self.enumerated and self.in_size == FLOAT
 
-    @property
+    @cached_property
     def sets_mask(self) -> bool:
         """Whether it is a mask setup."""
         return self.absolute and self.op.conditional
 
-    @property
+    @cached_property
     def reads_a(self) -> bool:
         """Whether A is the address of a vector that is read in sequence."""
         return not self.scalar and not self.sets_mask
 
-    @property
+    @cached_property
     def reads_b(self) -> bool:
         """Whether B is the address of a vector that is read."""
         return self.op is not Op.VMOV and (not self.enumerated or self.in_size == FLOAT)

@@ -11,13 +11,13 @@ import pytest
 from compiled import check, compile_and_check
 from random_arrays import random_inputs
 
-from compiler.bind.vector import tile_search as choose
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.errors import VectorProgramError, VectorTargetError
-from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, unrolled
+from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, at, unrolled
 from compiler.bind.vector.row_streaming import SlidingPlan
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.text import parse_program, print_program
+from compiler.bind.vector.tile_search import TileSearch
 from compiler.bind.vector.verify import verify_program
 from compiler.frontend import parallel_array as pa
 
@@ -132,7 +132,7 @@ def test_halos_stay_on_chip() -> None:
     """Every row of the image is loaded once."""
     design = compile_arrays(load("fir2d", rows=64, columns=64), Options(lanes=64, scratchpad=16384))
     assert len(design.phases[0].plan.boxes) > 2
-    loaded = sum(s.bytes * s.rows for s in unrolled(design.code.body)
+    loaded = sum(at(s.bytes, ()) * at(s.rows, ()) for s in unrolled(design.code.body)
                  if isinstance(s, Transfer) and not s.to_host)
     assert loaded <= 64 * 64 * 4
 
@@ -141,7 +141,7 @@ def test_halos_stay_on_chip() -> None:
 def test_a_plan_slides_down_the_rows(lanes: int, scratchpad: int | None, columns: int,
                                      monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is sorted and merged once, but for columns that two blocks share."""
-    monkeypatch.setattr(choose, "_tiled", lambda *_: [])
+    monkeypatch.setattr(TileSearch, "shapes", lambda *_: [])
     program = load("median", rows=24, columns=columns, size=5)
     design = compile_and_check(program, random_inputs(program, np.random.default_rng(6)), lanes=lanes,
                                scratchpad=scratchpad, search=True)
@@ -153,7 +153,7 @@ def test_a_plan_slides_down_the_rows(lanes: int, scratchpad: int | None, columns
 
 def test_rows_slide_in_filters_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows needed two and five rows later, results at different rows, and an operand that is written over."""
-    monkeypatch.setattr(choose, "_tiled", lambda *_: [])
+    monkeypatch.setattr(TileSearch, "shapes", lambda *_: [])
     x = pa.input("x", (40, 21), "int16")
     sums = x[:-2] + x[1:-1] * 3 - x[2:]
     edges = pa.maximum(sums[:-5, 1:], sums[5:, :-1])

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.bind.vector import tile_loops
 from compiler.bind.vector.cost import LONG, Timeline, steady_times
-from compiler.bind.vector.ir import Affine, Loop, Setting, Statement, Transfer, sampled, unrolled
+from compiler.bind.vector.ir import Affine, Loop, Setting, Statement, Transfer, at, sampled, unrolled
 from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.redundant_copies import Repeats
 from compiler.bind.vector.row_streaming import SlidingPlan, make_sliding_plan
@@ -18,6 +18,7 @@ from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.tile_boxes import TileBoxes
 from compiler.bind.vector.tile_loops import code_of, runs_of
+from compiler.bind.vector.tiling import Tiling
 from compiler.frontend import parallel_array as pa
 from compiler.frontend.parallel_array.expression import Boundary
 from compiler.frontend.parallel_array.program import ArrayProgram
@@ -69,7 +70,7 @@ def _check(plan: PhasePlan | SlidingPlan, monkeypatch: pytest.MonkeyPatch) -> li
 def test_tiles_in_two_dimensions(program: ArrayProgram, tile: tuple[int, int], ahead: int, carry: bool,
                                  monkeypatch: pytest.MonkeyPatch) -> None:
     plan = _last_plan(program)
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, tile, carry, ahead)
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, Tiling(tile, carry, ahead))
     looped = _check(plan, monkeypatch)
     assert any(isinstance(statement, Loop) for statement in looped) or max(plan.boxes.counts) < 20
 
@@ -86,7 +87,7 @@ def test_few_tiles_are_made_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is made does not grow with the number of tiles."""
     plans = [_last_plan(pa.program("sums", y=pa.input("a", (n, 8), "int32") @ pa.input("b", (n, 8), "int32").T))
              for n in (60, 480)]
-    codes = [_code(make_plan(p.phase, p.sizes, p.spec, (2, 4)), 0, monkeypatch) for p in plans]
+    codes = [_code(make_plan(p.phase, p.sizes, p.spec, Tiling((2, 4))), 0, monkeypatch) for p in plans]
     assert len(codes[0]) == len(codes[1])
     for code in codes:
         stored = sum(times * s.bytes * s.rows for s, times in sampled(code)
@@ -125,9 +126,9 @@ def test_sampled_statements_stand_for_all_and_have_their_limits() -> None:
 @pytest.mark.parametrize("tile", [(2, 2), (4, 11)])
 def test_time_of_long_loops_is_that_of_all_turns(tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan = _last_plan(pa.program("sums", y=pa.input("a", (400, 8), "int32") @ pa.input("b", (8, 22), "int32")))
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, tile)
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, Tiling(tile))
     code = _code(plan, 0, monkeypatch)
-    assert any(isinstance(s, Loop) and s.count > LONG for s in code) or tile == (4, 11)
+    assert any(isinstance(s, Loop) and at(s.count, ()) > LONG for s in code) or tile == (4, 11)
     short, _ = arranged([code], plan.spec)
     monkeypatch.setattr("compiler.bind.vector.cost.LONG", 10**9)
     monkeypatch.setattr("compiler.bind.vector.cost.steady_times", lambda ends: [])

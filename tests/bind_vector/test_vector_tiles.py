@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from random_arrays import random_inputs
 
 from compiler.bind.vector.apps import load
-from compiler.bind.vector.ir import Instruction, Setting, Transfer, unrolled
+from compiler.bind.vector.ir import Instruction, Setting, Transfer, at, unrolled
 from compiler.bind.vector.loop_reroll import roll
 from compiler.bind.vector.plan import PhasePlan, make_plan
 from compiler.bind.vector.shapes import Settings
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.tile_boxes import Ends, TileBoxes
+from compiler.bind.vector.tiling import Tiling
 from compiler.frontend import parallel_array as pa
 from hw.vector_lanes.isa import Op
 
@@ -51,9 +52,9 @@ def test_arrays_that_fit_are_loaded_once_and_never_copied() -> None:
     program = load("fir", n=4096)
     design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=64, search=True)
     plan = design.phases[0].plan
-    assert plan.whole and plan.boxes[0][0][1] == plan.ends.first[0] < plan.layout.tile[0]
+    assert plan.tiling.whole and plan.boxes[0][0][1] == plan.tiling.ends.first[0] < plan.layout.tile[0]
     statements = list(unrolled(design.code.body))
-    assert sum(s.bytes * s.rows for s in statements if isinstance(s, Transfer)) == 4 * (2 * 4096 + 15)
+    assert sum(at(s.bytes, ()) * at(s.rows, ()) for s in statements if isinstance(s, Transfer)) == 4 * (2 * 4096 + 15)
     assert not any(s.mode.op is Op.VMOV for s in statements if isinstance(s, Instruction))
 
 
@@ -82,8 +83,9 @@ def test_transfers_behind_the_first_instructions_of_the_next_tile(ahead: int, de
     design = compile_arrays(program, Options(lanes=4, scratchpad=8192, segment=(5, 33)))
     plan = design.phases[0].plan
     assert isinstance(plan, PhasePlan)
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, plan.layout.tile, carry, ahead, Ends((2, 3), (4,)))
-    groups = list(replace(plan, delay=delay, gap=gap).segments(Settings()))
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, Tiling(
+        plan.layout.tile, carry, ahead, Ends((2, 3), (4,)), delay=delay, gap=gap))
+    groups = list(plan.segments(Settings()))
     check(replace(design, code=replace(design.code, body=roll(groups))),
           random_inputs(program, np.random.default_rng(2)))
     assert sum(isinstance(s, Transfer) for s in groups[0]) == min(ahead, 2)
@@ -104,7 +106,7 @@ def test_an_array_that_moves_with_the_rows_of_some_tiles_is_no_resident(ends: En
     plan = design.phases[0].plan
     assert isinstance(plan, PhasePlan)
     assert {leaf.name for leaf in plan.resident} == {"a", "b"}
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, (6, 2), ends=ends)
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, Tiling((6, 2), ends=ends))
     assert {leaf.name for leaf in plan.resident} == {"b"}
     groups = list(plan.segments(Settings()))
     check(replace(design, code=replace(design.code, body=roll(groups))),
@@ -127,8 +129,9 @@ def test_the_first_tile_begins_with_half_of_its_arrays(name: str, sizes: dict[st
     design = compile_arrays(program, Options(lanes=4))
     plan = design.phases[0].plan
     assert isinstance(plan, PhasePlan)
-    first, *others = replace(plan, early=early).segments(Settings())
-    assert len([s for s in first if isinstance(s, Transfer)]) > len(plan.moving) * (plan.ahead if plan.steps > 1 else 1)
+    first, *others = plan.with_tiling(replace(plan.tiling, early=early)).segments(Settings())
+    ahead = plan.tiling.ahead if plan.steps > 1 else 1
+    assert len([s for s in first if isinstance(s, Transfer)]) > len(plan.moving) * ahead
     check(replace(design, code=replace(design.code, body=roll([first, *others]))),
           random_inputs(program, np.random.default_rng(2)))
 
@@ -151,8 +154,8 @@ def test_the_last_tile_is_stored_in_two_parts(name: str, sizes: dict[str, int], 
     plan = design.phases[0].plan
     assert isinstance(plan, PhasePlan)
     tile = tuple(max(4 * plan.unit, -(-n // 2)) if k == 0 else n for k, n in enumerate(plan.phase.shape))
-    plan = make_plan(plan.phase, plan.sizes, plan.spec, tile, ahead=2)
-    groups = list(replace(plan, delay=delay, late=2).segments(Settings()))
+    plan = make_plan(plan.phase, plan.sizes, plan.spec, Tiling(tile, ahead=2, delay=delay, late=2))
+    groups = list(plan.segments(Settings()))
     last = max(i for i, s in enumerate(groups[-1]) if isinstance(s, Instruction))
     stores = [i for i, s in enumerate(groups[-1]) if isinstance(s, Transfer) and s.to_host]
     assert plan.steps > 1 and stores[-1] > last

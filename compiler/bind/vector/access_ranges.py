@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
+from typing import NamedTuple
 
 from compiler.bind.vector.ir import Instruction
 from hw.vector_lanes.isa import Mode, Op
@@ -42,36 +41,46 @@ def wavefronts(mode: Mode, length: int, row_bytes: int) -> int:
     return mode.beats * -(-(length << mode.exec_size) // row_bytes)
 
 
-@dataclass(frozen=True)
-class Touched:
+class Touched(NamedTuple):
     """What an instruction reads, by the operand's name, and what it writes. `rows` it has altogether."""
 
-    reads: Mapping[str, Span]
+    reads: dict[str, Span]
     writes: Span
     rows: int
+
+
+def _operand(base: object, size: int, shape: Sequence[tuple[int, ...]], place: int) -> Span:
+    """The bytes of an operand, of which `place` says where its steps are in the settings of rows and matrices."""
+    assert isinstance(base, int)
+    low, high = base, base + size
+    for values in shape:
+        reach = (values[0] - 1) * values[place]
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    return low, high
 
 
 def touched(statement: Instruction, settings: InForce) -> Touched:
     """The bytes of an instruction without counters."""
     mode = statement.mode
     (length,) = settings["length"]
-    shape = [settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]] if mode.dimensions else []
-
-    def operand(base: object, size: int, place: int) -> Span:
-        assert isinstance(base, int)
-        return span(base, size, [(values[0], values[place]) for values in shape]) if shape else (base, base + size)
-
-    writes = operand(statement.d, (1 if mode.accumulate else length) << mode.out_element, 1)
-    reads = {}
+    shape = [settings[kind] for kind in ("rows", "matrices")[:mode.dimensions]] if mode.dimensions else ()
+    writes = _operand(statement.d, (1 if mode.accumulate else length) << mode.out_element, shape, 1)
+    reads: dict[str, Span] = {}
     if mode.reads_a:
         size = mode.out_element if mode.op is Op.VSCATTER else mode.in_element
-        reads["A"] = operand(statement.a, length << size, 2)
+        reads["A"] = _operand(statement.a, length << size, shape, 2)
     if mode.reads_b:
-        reads["B"] = operand(statement.b, (1 if mode.repeats_b else length) << mode.in_element, 3)
+        reads["B"] = _operand(statement.b, (1 if mode.repeats_b else length) << mode.in_element, shape, 3)
     if mode.op is Op.VGATHER:
         reads["table"] = ANYWHERE
     if mode.op is Op.VSCATTER:
         writes = ANYWHERE
     if mode.reads_d or (mode.accumulate and mode.op is Op.VSCATTER):
         reads["D"] = writes
-    return Touched(reads, writes, prod(values[0] for values in shape))
+    rows = 1
+    for values in shape:
+        rows *= values[0]
+    return Touched(reads, writes, rows)

@@ -17,7 +17,7 @@ from compiler.bind.vector.reductions import ReductionPass
 from compiler.bind.vector.redundant_copies import Repeats
 from compiler.bind.vector.select_loop_form import arranged
 from compiler.bind.vector.shapes import Settings
-from compiler.bind.vector.spill import plan_phases
+from compiler.bind.vector.spill import PhasePlanner
 from compiler.bind.vector.tile_loops import code_of
 from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, translate
@@ -36,19 +36,22 @@ class Planned(NamedTuple):
     choices: list[Choice]
 
 
-def planned(whole: Graph, spec: VectorSpec, options: Options, spilled: tuple[Node, ...] = ()) -> Planned:
-    """The best code for a graph, with some values stored and loaded again. Raises `VectorTargetError`."""
+def planned(whole: Graph, planner: PhasePlanner, options: Options, spilled: tuple[Node, ...] = (),
+            is_last: bool = True) -> Planned:
+    """The best code for a graph, with some values stored and loaded again; `is_last` as in `PhasePlanner.plans`. Raises
+    `VectorTargetError`."""
     builder = GraphBuilder()
     phases = split(whole, builder, spilled)
     segment = options.segment if len(phases) == 1 else None
-    if segment is not None and len(segment) != len(phases[0].shape):
+    if segment is None:
+        plans = planner.plans([flattened(phase, builder) for phase in phases], builder, is_last)
+    elif len(segment) == len(phases[0].shape):
+        plans = planner.with_segment(phases[0], segment)
+    else:
         raise VectorTargetError(f"a segment of {len(segment)} dimensions does not fit results of shape "
                                 f"{phases[0].shape}")
-    if segment is None:
-        phases = [flattened(phase, builder) for phase in phases]
-    plans = plan_phases(phases, spec, builder, segment, options.search)
     phases, choices = [phase for phase, _ in plans], [choice for _, choice in plans]
-    return Planned(*arranged(_groups(choices), spec), phases, choices)
+    return Planned(*arranged(_groups(choices), planner.spec), phases, choices)
 
 
 def lowered(program: ArrayProgram, spec: VectorSpec) -> Graph:

@@ -182,16 +182,18 @@ class CodeWords:
 
     def bring(self, *places: _Place) -> int:
         """Words for these numbers."""
-        return sum([self._words(place) for place in places if place != self.ZERO])
-
-    def _words(self, place: _Place) -> int:
-        words = 0
-        if place not in self._held:
-            words = 1 if self._reached(*place) else 2
-        self._held.pop(place, None)
-        self._held[place] = None
-        if len(self._held) > self.HELD:
-            del self._held[next(k for k in self._held if k != self.ZERO)]
+        words, held = 0, self._held
+        for place in places:
+            if place == self.ZERO:
+                continue
+            if place in held:
+                del held[place]
+            else:
+                words += 1 if self._reached(*place) else 2
+            held[place] = None
+            if len(held) > self.HELD:
+                _, oldest, *_ = held  # the first one is zero
+                del held[oldest]
         return words
 
     def _reached(self, name: str, number: int) -> bool:
@@ -252,7 +254,7 @@ class Timeline:
             if isinstance(statement, Loop):
                 self._loop(statement, counters)
             else:
-                self.feed(unrolled((statement,), counters))
+                self.feed(unrolled((statement,), counters) if counters else (statement,))
 
     def _loop(self, loop: Loop, counters: tuple[int, ...]) -> None:
         """Carry out a loop: a long one until its turns take the same time on average, and its last turn."""
@@ -310,10 +312,11 @@ class Timeline:
         """Time of the core for `own` words of code, which take `issue` cycles from the cache, and their operands."""
         words = self._code.bring(*places)
         self.words += own + words
-        hot = issue + words * self.model.operand
-        beside = self.transfers.memory.busy_until() > self.core
-        fetch = self.model.fetch * (self.model.contention if beside else 1.0)
-        self.core += max(hot, (own + words) * fetch) if self.cold else hot
+        spent = issue + words * self.model.operand
+        if self.cold:
+            beside = self.transfers.memory.busy_until() > self.core
+            spent = max(spent, (own + words) * self.model.fetch * (self.model.contention if beside else 1.0))
+        self.core += spent
 
     def _dispatch(self, room: float) -> float:
         """The core has put an entry into the queue, which may have to wait for a place; it leaves dispatch in order and

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from compiler.bind.vector.access import Access, Box, compose, image
 from compiler.bind.vector.float_words import FLOAT_CODES, gives_floats, is_half, is_repeated, sign_of, takes_floats
@@ -32,7 +33,7 @@ from compiler.bind.vector.window_packing import WindowPack, window_pack
 from hw.vector_lanes.isa import FLOAT, Mode
 from hw.vector_lanes.isa import Op as Opcode
 
-__all__ = ["Placement", "TileCode", "fill_boxes", "scratch_bytes"]
+__all__ = ["Placement", "TileCode", "TileRegions", "fill_boxes", "scratch_bytes"]
 
 _LOG = {1: 0, 2: 1, 4: 2}
 
@@ -125,6 +126,19 @@ def fill_boxes(outer: Box, inner: Box) -> list[Box]:
     return found
 
 
+class TileRegions(NamedTuple):
+    """Of every node, where a whole tile there has its elements, and which of them this one needs."""
+
+    places: dict[Node, Box]
+    needed: dict[Node, Box]
+
+    @classmethod
+    def of(cls, graph: Graph, tile: tuple[int, ...], box: Box) -> TileRegions:
+        """Those of the tile at `box`, of tiles of the shape `tile`."""
+        whole = tuple((low, low + n) for (low, _), n in zip(box, tile, strict=True))
+        return cls(regions(graph, whole, clip=False), regions(graph, box, clip=True))
+
+
 class TileCode:
     """Makes the statements of one tile: `box` of the results in their common indices, `turn`-th in work.
 
@@ -132,7 +146,7 @@ class TileCode:
     """
 
     def __init__(self, graph: Graph, sizes: Sizes, layout: Layout, placement: Placement, settings: Settings,
-                 row_bytes: int, box: Box, turn: int) -> None:
+                 row_bytes: int, box: Box, turn: int, found: TileRegions | None = None) -> None:
         self.graph = graph
         self.sizes = sizes
         self.layout = layout
@@ -140,10 +154,8 @@ class TileCode:
         self.settings = settings
         self.row_bytes = row_bytes
         self.turn = turn
-        whole = tuple((low, low + n) for (low, _), n in zip(box, layout.tile, strict=True))
         self.box = box
-        self.places = regions(graph, whole, clip=False)
-        self.regions = regions(graph, self.box, clip=True)
+        self.places, self.regions = found or TileRegions.of(graph, layout.tile, box)
 
     # Addresses.
 
@@ -390,7 +402,7 @@ class _ReducePlan:
 
     def _mode(self) -> Mode:
         mode = self.code._mode(self.single, self.form, self.out)
-        return Mode(**{**vars(mode), "accumulate": True})
+        return replace(mode, accumulate=True)
 
     def statements(self) -> Iterator[Statement]:
         """The cheaper way's statements."""

@@ -31,6 +31,7 @@ from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.resident_arrays import ResidentArrays
 from compiler.bind.vector.rewrite import Rewriter
+from compiler.bind.vector.spill import PhasePlanner
 from compiler.bind.vector.tile_search import Choice
 from compiler.bind.vector.translate import Graph, Result
 from compiler.frontend.parallel_array.array import Array, array_constant
@@ -267,8 +268,8 @@ class PieceCompiler:
         graph = _BoxPass(graph, GraphBuilder(), {**boxes, **bits}).run()
         placed = [replace(result, name=places[result.name][0], memory=places[result.name][1])
                   if result.name in places else result for result in graph.results]
-        quick = replace(self.options, search=False, segment=None)
-        found = planned(replace(graph, results=placed), self.spec, quick)
+        quick = replace(self.options, segment=None)
+        found = planned(replace(graph, results=placed), PhasePlanner(self.spec, search=False), quick)
         if not apart:
             _check_order(found)
         self.choices += found.choices

@@ -5,70 +5,64 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import gcd, lcm
 
 from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
-from compiler.bind.vector.emit import Placement, TileCode, scratch_bytes
+from compiler.bind.vector.emit import Placement, TileCode, TileRegions, scratch_bytes
 from compiler.bind.vector.epilogue_overlap import late_finish
 from compiler.bind.vector.graph import Leaf, Node, nodes_of
 from compiler.bind.vector.ir import Instruction, Setting, Statement
-from compiler.bind.vector.layout import Layout, extents, make_layout, regions
+from compiler.bind.vector.layout import Layout, extents, group_period, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
 from compiler.bind.vector.phases import Phase, is_cut_by_dimension
 from compiler.bind.vector.prologue_overlap import early_start
-from compiler.bind.vector.shapes import Dimension, Operands, Settings, instructions
+from compiler.bind.vector.shapes import Dimension, Operands, Settings, State, instructions
 from compiler.bind.vector.sizes import Sizes
-from compiler.bind.vector.tile_boxes import NO_ENDS, Ends, TileBoxes
+from compiler.bind.vector.tile_boxes import TileBoxes
 from compiler.bind.vector.tile_loops import TileLevel, TileNest, runs_of
-from compiler.bind.vector.tile_signature import Signature, signature_of
+from compiler.bind.vector.tile_signature import Signature, code_signature, signature_of
+from compiler.bind.vector.tiling import Tiling
 from compiler.bind.vector.transfers import load, pad, pad_slabs, store
 from hw.vector_lanes.isa import Mode, Op
 from hw.vector_lanes.spec import VectorSpec
 
 __all__ = ["PhasePlan", "PhaseWork", "make_plan"]
 
+REMEMBERED = 32
+"""Tiles of which regions and code are kept for other tilings."""
+
 
 @dataclass
 class PhasePlan:
-    """A phase in tiles of `layout.tile`, with all addresses.
+    """A phase in tiles as `tiling` says, with all addresses.
 
-    `carry`: what a tile shares with the one before (rows around it, in a stencil) is copied inside the scratchpad, not
-    loaded again. `ahead`: how many tiles are loaded before they are needed. `unit`: elements of the first dimension of
-    which tiles should be multiples: those of a wavefront, or one row. `ends`: extents along the first dimension
-    of the first tiles, and in reverse of the last ones: the lanes begin while little has been loaded, and little is
-    left to be stored when they are done. `whole`: arrays stay in the scratchpad as a whole, tile beside tile, so that
-    transfers wait for nobody and all tiles have the same code. `delay`: so many instructions of the next tile come
-    before the transfers that follow a tile, and `gap` more before each further one: the lanes work on them while the
-    core is busy with transfers. So do the first tile's with the loads of the tiles behind the second one. `early`: so
-    many operations of the first tile, at most, are done in halves, as its arrays come. `late`: so many `unit`s of the
-    last tile are finished and stored before the rest of it.
+    `unit`: elements of the first dimension of which tiles should be multiples: those of a wavefront, or one row.
     """
 
     phase: Phase
     sizes: Sizes
     spec: VectorSpec
+    tiling: Tiling
     layout: Layout
     order: Order
     allocation: Allocation
     moving: tuple[Leaf, ...]
     resident: tuple[Leaf, ...]
-    carry: bool = False
-    ahead: int = 1
     unit: int = 1
-    ends: Ends = NO_ENDS
-    whole: bool = False
-    delay: int = 0
-    gap: int = 0
-    early: int = 0
-    late: int = 0
+    _made: dict[Hashable, tuple[list[Statement], State]] = field(default_factory=dict)
+    _regions: dict[Box, tuple[TileRegions, Signature]] = field(default_factory=dict)
+
+    def with_tiling(self, tiling: Tiling) -> PhasePlan:
+        """The plan of another tiling with the same buffers."""
+        return replace(self, tiling=tiling)
 
     @cached_property
     def boxes(self) -> TileBoxes:
         """The elements of every tile, in the order of work."""
-        return TileBoxes(self.phase.shape, self.layout.tile, self.ends, self.unit)
+        return TileBoxes(self.phase.shape, self.tiling.tile, self.tiling.ends, self.unit)
 
     @property
     def steps(self) -> int:
@@ -82,8 +76,10 @@ class PhasePlan:
 
     def tile(self, number: int, settings: Settings) -> TileCode:
         """The code maker of one tile."""
+        box = self.boxes[number]
+        found, _ = self._known_regions(box)
         return TileCode(self.phase.graph, self.sizes, self.layout, self.allocation.placement, settings,
-                        self.spec.row_bytes, self.boxes[number], number)
+                        self.spec.row_bytes, box, number, found)
 
     def segments(self, settings: Settings) -> Iterator[list[Statement]]:
         """Statements in groups: what comes before the first tile, then one group per tile.
@@ -112,7 +108,7 @@ class PhasePlan:
         for dimension in order:
             below //= boxes.counts[dimension]
             levels.append(TileLevel(runs[dimension], self.period // gcd(self.period, below),
-                                    -(-(self.ahead + 1) // below)))
+                                    -(-(self.tiling.ahead + 1) // below)))
         return TileNest(tuple(levels))
 
     def _signature(self, dimension: int, place: int) -> Signature:
@@ -120,6 +116,33 @@ class PhasePlan:
         index = [n // 2 for n in self.boxes.counts]
         index[dimension] = place
         return signature_of(self.phase.graph, self.layout.tile, self.boxes.place(index))
+
+    def computed(self, code: TileCode) -> list[Statement]:
+        """The instructions of a tile. Those of tiles that are alike are made once, and serve all tilings with the same
+        buffers."""
+        settings, turn = code.settings, code.turn % self.period
+        key = (turn, settings.operands(), self._known_regions(code.box)[1])
+        if key not in self._made:
+            if len(self._made) >= REMEMBERED:
+                self._made.clear()
+            statements = list(code.compute(self.order))
+            self._made[key] = (statements, settings.operands())
+        statements, after = self._made[key]
+        settings.restore(after)
+        return statements
+
+    def _known_regions(self, box: Box) -> tuple[TileRegions, Signature]:
+        """The regions of a tile, and what it is like."""
+        if box not in self._regions:
+            if len(self._regions) >= REMEMBERED:
+                self._regions.clear()
+            found = TileRegions.of(self.phase.graph, self.layout.tile, box)
+            self._regions[box] = found, code_signature(self.phase.graph, box, found, self._group_period)
+        return self._regions[box]
+
+    @cached_property
+    def _group_period(self) -> int:
+        return group_period(self.phase.graph)
 
     def _load_resident(self, first: TileCode) -> list[Statement]:
         """What any tile needs of these arrays: the first one may need less, or nothing, inside an extension."""
@@ -130,18 +153,18 @@ class PhasePlan:
 
     def _load_next(self, tiles: _Tiles, number: int) -> list[Statement]:
         """The load that goes with the work of a tile."""
-        later = number + self.ahead
+        later = number + self.tiling.ahead
         return self._load(tiles[later], self.moving, tiles.shared(later)) if later < self.steps else []
 
     def _moves(self, tiles: _Tiles, number: int) -> list[Statement]:
         """Transfers behind the work of a tile; those that wait for a place in the table do not hold up its
         instructions."""
-        loads = self._load_next(tiles, number) if self.ahead > 1 else []
+        loads = self._load_next(tiles, number) if self.tiling.ahead > 1 else []
         return loads + [s for result in self.phase.graph.results for s in store(tiles[number], result)]
 
     def shared(self, code: TileCode, following: TileCode) -> dict[Leaf, int]:
         """For each array the first index (of its first dimension) that the next tile does not share with this one."""
-        return self._overlap(code, following) if self.carry else {}
+        return self._overlap(code, following) if self.tiling.carries else {}
 
     def overlaps(self) -> bool:
         """Whether any tile shares rows with the one before: otherwise it makes no difference what `carry` is."""
@@ -184,40 +207,43 @@ class PhaseWork:
     """The statements of a plan's tiles; `settings` carries over from one to the next."""
 
     def __init__(self, plan: PhasePlan, settings: Settings) -> None:
-        self._plan, self._settings = plan, settings
+        self._plan, self._settings, self._tiling = plan, settings, plan.tiling
         self._tiles, self._pads = _Tiles(plan, settings), _Pads()
         first = self._tiles[0]
-        self._early = early_start(first, plan.order, plan.early, plan.unit) if plan.early else None
+        most = self._tiling.early
+        self._early = early_start(first, plan.order, most, plan.unit) if most else None
         self._later: list[Statement] = []
 
     def before(self) -> list[Statement]:
         """What comes before the first tile."""
-        plan, tiles, early = self._plan, self._tiles, self._early
+        plan, tiles, tiling, early = self._plan, self._tiles, self._tiling, self._early
         start = plan._load_resident(tiles[0])
-        for number in range(min(plan.ahead, plan.steps)):
-            group = self._later if plan.delay and number > 1 else start
+        for number in range(min(tiling.ahead, plan.steps)):
+            group = self._later if tiling.delay and number > 1 else start
             group += early.load(tiles[0], plan.moving) if early and not number else \
                 plan._load(tiles[number], plan.moving, tiles.shared(number))
         return [*start, *plan._pad_resident(tiles[0], self._pads)]
 
     def group(self, number: int) -> list[Statement]:
         """The work of a tile, with the transfers beside it."""
-        plan, tiles = self._plan, self._tiles
+        plan, tiles, tiling = self._plan, self._tiles, self._tiling
         current, following = tiles[number], number + 1 < plan.steps
-        group = plan._load_next(tiles, number) if plan.ahead == 1 else []
+        group = plan._load_next(tiles, number) if tiling.ahead == 1 else []
         group += plan._pad(current, plan.moving, tiles.shared(number), self._pads)
         # Before this tile's work: the next tile would wait for a copy that comes just before it.
         if following:
             group += plan._carry(current, tiles[number + 1], tiles.shared(number + 1))
-        late = late_finish(current, plan.order, plan.late * plan.unit) if plan.late and not following else None
-        work = self._early.compute(current, plan.order) if self._early and not number else \
-            list(current.compute(late.order if late else plan.order))
-        if plan.delay:
-            work = _among(work, plan._moves(tiles, number - 1) if number else self._later, plan.delay, plan.gap)
+        late = late_finish(current, plan.order, tiling.late * plan.unit) if tiling.late and not following else None
+        if self._early and not number:
+            work = self._early.compute(current, plan.order)
+        else:
+            work = list(current.compute(late.order)) if late else plan.computed(current)
+        if tiling.delay:
+            work = _among(work, plan._moves(tiles, number - 1) if number else self._later, tiling.delay, tiling.gap)
         group += work
         if late:
             group += late.finish(current)
-        elif not plan.delay or not following:
+        elif not tiling.delay or not following:
             group += plan._moves(tiles, number)
         tiles.keep(number - 1)
         return group
@@ -290,12 +316,12 @@ class _Pads:
         self._known[leaf, buffer] = kept
 
 
-def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...], carry: bool = False,
-              ahead: int = 1, ends: Ends = NO_ENDS, whole: bool = False) -> PhasePlan:
-    """A plan with tiles of that shape, whether it fits the scratchpad or not."""
+def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tiling: Tiling) -> PhasePlan:
+    """The plan of a tiling, whether it fits the scratchpad or not."""
+    tile, ahead = tiling.tile, tiling.ahead
     graph = phase.graph
     unit = _unit(phase, sizes, spec)
-    boxes = TileBoxes(phase.shape, tile, ends, unit)
+    boxes = TileBoxes(phase.shape, tile, tiling.ends, unit)
     layout = make_layout(graph, sizes, tile, boxes, spec.row_bytes)
     leaves = [n for n in nodes_of([r.node for r in graph.results]) if isinstance(n, Leaf) and n in layout.buffers]
     resident, moving = _divide(phase, leaves, tile, boxes)
@@ -308,11 +334,10 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tile: tuple[int, ...
     if len(boxes) > 1:
         # As many results as there are loads under way: their stores are behind those loads, and end after them.
         copies |= {layout.root(result.node): 1 + ahead for result in phase.graph.results}
-    if whole and len(boxes) > 1:
+    if tiling.whole and len(boxes) > 1:
         copies |= _side_by_side(phase, layout, tile, boxes, moving)
     allocation = allocate(graph, sizes, layout, order, scratch, copies, len(boxes), spec.row_bytes)
-    return PhasePlan(phase, sizes, spec, layout, order, allocation, tuple(moving), tuple(resident), carry or whole,
-                     ahead, unit, ends, whole)
+    return PhasePlan(phase, sizes, spec, tiling, layout, order, allocation, tuple(moving), tuple(resident), unit)
 
 
 def _unit(phase: Phase, sizes: Sizes, spec: VectorSpec) -> int:

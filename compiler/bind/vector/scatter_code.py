@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from compiler.bind.vector.access import Access
@@ -131,7 +132,7 @@ class ScatterCode:
 
     def _instruction(self, target: int, dimensions: int, moved: Sequence[int]) -> Instruction:
         (a, b), mode = self._sources, self._mode
-        word = Mode(**{**vars(mode), "dimensions": dimensions})
+        word = replace(mode, dimensions=dimensions)
         return Instruction(word, target, a + (moved[0] if mode.reads_a else 0), b + moved[1])
 
     def _cleared(self, scratch: int) -> Iterator[Statement]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from compiler.bind.vector.access_ranges import wavefronts
 from compiler.bind.vector.ir import Instruction, Setting, Statement
@@ -61,9 +62,13 @@ class Settings:
         """What is in force."""
         return tuple(sorted(self._values.items()))
 
+    def operands(self) -> State:
+        """The part of it that instructions depend on, and change."""
+        return tuple(sorted(item for item in self._values.items() if item[0] != "transfer"))
+
     def restore(self, state: State) -> None:
-        """What `state` said is in force."""
-        self._values = dict(state)
+        """What `state` said is in force again."""
+        self._values |= dict(state)
 
     def forget(self) -> None:
         """Nothing is known any more."""
@@ -141,6 +146,11 @@ def cycles(dimensions: list[Dimension], mode: Mode, row_bytes: int, gaps: bool =
     return _wavefronts(_best(dimensions, mode, row_bytes, gaps), mode, row_bytes)
 
 
+@lru_cache(maxsize=1024)
+def _with_dimensions(mode: Mode, count: int) -> Mode:
+    return replace(mode, dimensions=count)
+
+
 def instructions(settings: Settings, mode: Mode, operands: Operands, dimensions: list[Dimension], row_bytes: int,
                  gaps: bool = False) -> Iterator[Statement]:
     """Statements that carry out `mode` over a box of `dimensions`, outermost first.
@@ -156,7 +166,7 @@ def instructions(settings: Settings, mode: Mode, operands: Operands, dimensions:
         a = dimension.a if mode.reads_a else 0
         b = dimension.b if mode.reads_b else 0
         yield from settings.change(kind, dimension.extent, dimension.d, a, b)
-    word = Mode(**{**vars(mode), "dimensions": len(instruction_dimensions)}) if rows else mode
+    word = _with_dimensions(mode, len(instruction_dimensions)) if rows else mode
     for index in itertools.product(*(range(d.extent) for d in loops)):
         d, a, b = (sum(i * dim.steps[k] for i, dim in zip(index, loops, strict=True)) for k in range(3))
         yield Instruction(word, operands.d + d, operands.a + (a if mode.reads_a else 0),

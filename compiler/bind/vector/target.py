@@ -20,6 +20,7 @@ from compiler.bind.vector.memory_pieces import PieceCompiler, declared_arrays, m
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.sequential_loops import SequentialCode, Unrolled, unrolled_form
+from compiler.bind.vector.spill import PhasePlanner
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.transposed_loads import TransposedLoadPass
 from compiler.bind.vector.validate import validate_design
@@ -179,7 +180,10 @@ def compile_arrays(program: ArrayProgram, options: Options | None = None) -> Vec
     check_lanes([result.node for result in whole.results], spec)
     across = TransposedLoadPass(whole, GraphBuilder())
     graphs = [whole, across.run()][:1 + across.found]
-    plans = (planned(graph, spec, options, spilled) for graph in graphs for spilled in _spilled(graph))
+    planner = PhasePlanner(spec, options.search)
+    forms = [(graph, spilled) for graph in graphs for spilled in _spilled(graph)]
+    plans = (planned(graph, planner, options, spilled, number == len(forms))
+             for number, (graph, spilled) in enumerate(forms, 1))
     cycles, body, phases, choices = min(plans, key=lambda p: p.cycles)
     code = VectorProgram(c_identifier(program.name), spec.capacity, _arrays(program, whole, phases), body)
     verify_program(code)

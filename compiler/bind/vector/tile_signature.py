@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from compiler.bind.vector.access import Box
+from compiler.bind.vector.emit import TileRegions
 from compiler.bind.vector.graph import Extend, Leaf, nodes_of
-from compiler.bind.vector.layout import group_period, regions
+from compiler.bind.vector.layout import group_period
 from compiler.bind.vector.transfers import axis_pieces
 from compiler.bind.vector.translate import Graph
 
-__all__ = ["Signature", "signature_of"]
+__all__ = ["Signature", "code_signature", "signature_of"]
 
 Signature = Hashable
 
@@ -18,23 +19,26 @@ Signature = Hashable
 def signature_of(graph: Graph, tile: tuple[int, ...], box: Box) -> Signature:
     """Of tiles of the shape `tile`: the parts of all nodes that the one at `box` needs, counted from where a whole tile
     there begins; which of that lies outside arrays and extensions; and how it lies to groups of stretched nodes."""
-    places = regions(graph, tuple((low, low + n) for (low, _), n in zip(box, tile, strict=True)), clip=False)
-    needed = regions(graph, box, clip=True)
-    period = group_period(graph)
-    found: list[Hashable] = [tuple((low % period, high - low) for low, high in box)]
+    return code_signature(graph, box, TileRegions.of(graph, tile, box), group_period(graph))
+
+
+def code_signature(graph: Graph, box: Box, found: TileRegions, period: int) -> Signature:
+    """The same of a tile of which the regions are known; `period`: see `group_period`."""
+    places, needed = found
+    parts: list[Hashable] = [tuple((low % period, high - low) for low, high in box)]
     for node in nodes_of([result.node for result in graph.results]):
         if node not in places:
             continue
         corner = [low for low, _ in places[node]]
-        found.append(_moved(places[node], corner))
+        parts.append(_moved(places[node], corner))
         if node in needed:
-            found.append(_moved(needed[node], corner))
+            parts.append(_moved(needed[node], corner))
         if isinstance(node, Leaf):
-            found += [tuple(_pieces(node, part, corner)) for part in (places[node], needed.get(node)) if part]
+            parts += [tuple(_pieces(node, part, corner)) for part in (places[node], needed.get(node)) if part]
         if isinstance(node, Extend):
-            found.append(tuple((max(low, start) - low, high - min(high, start + extent)) for (low, high), start, extent
+            parts.append(tuple((max(low, start) - low, high - min(high, start + extent)) for (low, high), start, extent
                                in zip(needed.get(node, places[node]), node.starts, node.shape, strict=True)))
-    return tuple(found)
+    return tuple(parts)
 
 
 def _moved(box: Box, corner: list[int]) -> Box:
