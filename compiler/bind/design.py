@@ -68,6 +68,11 @@ class Design(ABC):
     stated: Program | None = None
     """The program with its sums in another order, if they are."""
 
+    def __repr__(self) -> str:
+        """One line: what was compiled, and what a user waits for."""
+        cycles = between(self.least_start_to_done, self.predicted_start_to_done)
+        return f"<{type(self).__name__} of {self.program.name}: {cycles} cycles from start to done>"
+
     @property
     def reference(self) -> Any:
         """What the interpreter runs for the results of this design, bit for bit: `program`, or where the user lets sums

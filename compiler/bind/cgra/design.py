@@ -55,7 +55,7 @@ from hw.sim.simulate import StallProfile
 __all__ = ["CgraDesign"]
 
 
-@dataclass
+@dataclass(repr=False)
 class CgraDesign(Design):
     """See `Design`. `parts` holds the program that was mapped; `bands`: of every array that is transferred in such;
     `seconds` are the compile times of the stages; `coalesced`: whether the program's tile loops were;

@@ -35,7 +35,7 @@ from hw.ops import MULTIPLICATIONS
 __all__ = ["DataflowDesign"]
 
 
-@dataclass
+@dataclass(repr=False)
 class DataflowDesign(StreamDesign):
     """See `StreamDesign`. Cycles are ticks of the kernel. `sizes`: the values that the kernel's run-time sizes have in
     `program`."""

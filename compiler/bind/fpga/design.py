@@ -44,7 +44,7 @@ from hw.sim.simulate import StallProfile
 __all__ = ["FpgaDesign"]
 
 
-@dataclass
+@dataclass(repr=False)
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
     `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops

@@ -41,7 +41,7 @@ from hw.technology import GENERIC, TECHNOLOGIES
 __all__ = ["SystolicDesign"]
 
 
-@dataclass
+@dataclass(repr=False)
 class SystolicDesign(Design):
     """See `Design`. Cycles are clock cycles from start to done, loading and storing included; `seconds`: the compile
     time."""

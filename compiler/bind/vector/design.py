@@ -61,7 +61,7 @@ class Figures:
     bound: float
 
 
-@dataclass
+@dataclass(repr=False)
 class VectorDesign(Design):
     """See `Design`. `program` is one of loop nests or of parallel arrays; `arrays` is the same as parallel arrays.
 

@@ -25,7 +25,7 @@ _SLACK = 1000
 """Cycles that a run may take longer than twice the static one before the token game is given up."""
 
 
-@dataclass
+@dataclass(repr=False)
 class ElasticDesign(CgraDesign):
     """See `CgraDesign`. `static`: the configuration of the mapping that this one is made from, of an array of
     `static_spec`; it is proven to compute the program."""

@@ -26,7 +26,7 @@ from hw.ops import DIVISIONS, MULTIPLICATIONS
 __all__ = ["RecurrenceDesign"]
 
 
-@dataclass
+@dataclass(repr=False)
 class RecurrenceDesign(StreamDesign):
     """See `StreamDesign`. Cycles are from the first word that enters the array to the last one that leaves it; those of
     the prediction are a model in which memory is never late."""
