@@ -1,5 +1,7 @@
 """Designs in one line, as a prompt shows them."""
 
+from pathlib import Path
+
 import pytest
 
 import compiler
@@ -16,6 +18,7 @@ void product(int A[4][4], int B[4][4], int C[4][4]) {
 
 @pytest.mark.parametrize("target", ["cgra", "dataflow", "fpga", "systolic", "vector"])
 def test_a_design_says_what_it_is_and_what_it_takes(target: str) -> None:
-    design = compiler.compile(parse_scop(PRODUCT), target=target)
+    program = parse_scop(PRODUCT, "product.c", Path(), "product")
+    design = compiler.compile(program, target=target)
     kind = type(design).__name__
     assert repr(design) == f"<{kind} of product: {design.predicted_start_to_done} cycles from start to done>"
