@@ -82,18 +82,17 @@ def _moves(cycles: int, steps: Sequence[int], one: Sequence[int], other: Sequenc
             yield from ((by, *rest) for rest in _moves(cycles - by * steps[0], steps[1:], one[1:], other[1:]))
 
 
-def _value(function: LoopSum, point: Sequence[np.integer]) -> int:
+def _value(function: LoopSum, point: Sequence[np.integer] | Sequence[int]) -> int:
     return function.base + sum(int(table[place]) for table, place in zip(function.tables, point, strict=True))
 
 
 def join_ports(ports: Sequence[PortNest]) -> PortNest | None:
     """The nest of a port that carries what all of them do; None if none is found."""
-    if len({len(port.times.trips) for port in ports}) > 1:
-        return None
     left = list(ports)
     while len(left) > 1:
-        found = next(((a, b, joined) for a in range(len(left)) for b in range(a + 1, len(left))
-                      if (joined := _join_two(left[a], left[b])) is not None), None)
+        found = next(((a, b, joined) for join in (_containing, _longer)
+                      for a in range(len(left)) for b in range(a + 1, len(left))
+                      if (joined := join(left[a], left[b])) is not None), None)
         if found is None:
             return None
         a, b, joined = found
@@ -101,18 +100,62 @@ def join_ports(ports: Sequence[PortNest]) -> PortNest | None:
     return left[0]
 
 
-def _join_two(one: PortNest, other: PortNest) -> PortNest | None:
+def _containing(one: PortNest, other: PortNest) -> PortNest | None:
+    """The one of two ports that carries all that the other does."""
+    return next((whole for whole, part in ((one, other), (other, one)) if _contains(whole, part)), None)
+
+
+def _longer(one: PortNest, other: PortNest) -> PortNest | None:
     """Two ports that differ along one loop as one."""
+    loops = range(len(one.times.trips))
+    if len(loops) != len(other.times.trips):
+        return None
     functions = [(one.times, other.times), *zip(one.digits, other.digits, strict=True)]
-    differing = [k for k in range(len(one.times.trips))
-                 if any(not np.array_equal(a.tables[k], b.tables[k]) for a, b in functions)]
+    differing = [k for k in loops if any(not np.array_equal(a.tables[k], b.tables[k]) for a, b in functions)]
     if len(differing) > 1:
         return None
-    for loop in differing or reversed(range(len(one.times.trips))):
+    for loop in differing or reversed(loops):
         joined = _joined_along(one, other, loop)
         if joined is not None and joined.times.is_ascending:
             return joined
     return None
+
+
+def _contains(whole: PortNest, part: PortNest) -> bool:
+    """Whether `whole` carries all that `part` does, in the same cycles: from some iteration on, each loop of `part` goes
+    along one of its own."""
+    first = _iteration_at(whole.times, part.times.base)
+    if first is None or any(_value(a, first) != b.base for a, b in zip(whole.digits, part.digits, strict=True)):
+        return False
+    free = list(range(len(first)))
+    for loop, trips in enumerate(part.times.trips):
+        if trips > 1:
+            along = next((k for k in free if _goes_along(whole, k, first[k], part, loop)), None)
+            if along is None:
+                return False
+            free.remove(along)
+    return True
+
+
+def _iteration_at(times: LoopSum, cycle: int) -> list[int] | None:
+    """The iteration of ascending `times` in a cycle, None if there is none."""
+    left, place = cycle - times.base, []
+    for table in times.tables:
+        at = int(np.searchsorted(table, left, side="right")) - 1
+        if at < 0:
+            return None
+        place.append(at)
+        left -= int(table[at])
+    return None if left else place
+
+
+def _goes_along(whole: PortNest, loop: int, start: int, part: PortNest, inner: int) -> bool:
+    """Whether loop number `loop` of `whole` goes on from iteration `start` as loop `inner` of `part` does."""
+    for a, b in ((whole.times, part.times), *zip(whole.digits, part.digits, strict=True)):
+        run = a.tables[loop][start : start + len(b.tables[inner])]
+        if not np.array_equal(run - run[0], b.tables[inner]):
+            return False
+    return True
 
 
 def _joined_along(one: PortNest, other: PortNest, loop: int) -> PortNest | None:

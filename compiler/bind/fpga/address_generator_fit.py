@@ -21,6 +21,9 @@ __all__ = ["LONGEST_TABLE", "FittedLevel", "build_walk", "cost", "divisors", "fi
 LONGEST_TABLE = 1024
 """Entries of a table; one that is a power of two long may have more."""
 
+_SAMPLE = 16
+"""Iterations of a loop that are compared before all of them."""
+
 
 @dataclass(frozen=True)
 class FittedLevel:
@@ -109,17 +112,20 @@ def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahe
     if not np.array_equal(addresses[1:length] - addresses[: length - 1],
                           addresses[len(addresses) - length + 1 :] - addresses[len(addresses) - length : -1]):
         return None
-    rows = times.reshape(-1, length)
-    gap = int(rows[0, 1] - rows[0, 0])
-    if not (np.diff(rows, axis=1) == gap).all():
+    rows, places = times.reshape(-1, length), addresses.reshape(-1, length)
+    gap, steps = int(rows[0, 1] - rows[0, 0]), np.diff(places[0])
+    if not (_step_by(rows, gap) and _step_by(places, steps)):
         return None
-    steps = np.diff(addresses.reshape(-1, length), axis=1)
-    if not (steps == steps[0]).all():
-        return None
-    deltas = periodic(steps[0] - ahead)
+    deltas = periodic(steps - ahead)
     if len(deltas) & (len(deltas) - 1) and length > LONGEST_TABLE:
         return None
     return FittedLevel(length, gap - late, deltas)
+
+
+def _step_by(rows: np.ndarray, steps: int | np.ndarray) -> bool:
+    """Whether all rows go on by `steps`; a few of them are looked at first, as there most that do not are found."""
+    few = rows[:: -(-len(rows) // _SAMPLE)]
+    return all(bool((np.diff(some, axis=1) == steps).all()) for some in (few, rows))
 
 
 def periodic(values: Sequence[int] | np.ndarray) -> tuple[int, ...]:

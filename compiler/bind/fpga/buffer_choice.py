@@ -14,6 +14,7 @@ from compiler.analysis.port_nests import PortNest
 from compiler.bind.fpga.address_generator_fit import build_walk, fit_levels
 from compiler.bind.fpga.affine_buffers import affine_buffers
 from compiler.bind.fpga.diagonal_words import along_diagonal
+from compiler.bind.fpga.distinct_words import distinct, first_places, last_places
 from compiler.bind.fpga.nest_buffers import Unlike, nest_buffer, product_words, stored_nests
 from compiler.bind.fpga.traces import Idle, Trace
 from hw.pipeline.spec import BUFFER_LATENCY, BufferCell, Tap, Walk, Word
@@ -33,7 +34,7 @@ def stored_goals(trace: Trace, wanted: Sequence[Trace], source: Trace) -> Iterat
         if source.nest is not None:
             yield Trace(trace.nest.taken(source.nest.axes)) if source.nest.axes is not None else trace
     elif trace.nest is not None and trace.listable and source.listable and all(need.listable for need in wanted):
-        words = np.unique(np.concatenate([need.words for need in wanted]))
+        words = distinct(np.concatenate([need.words for need in wanted]))
         for kept in (words, _lattice(words, trace.nest.shape), source.words):
             yield Trace((trace.times[kept], kept))
 
@@ -57,7 +58,7 @@ def _buffers(tap: Tap, feed: Trace, goal: Trace, word: Word) -> Iterator[BufferC
             yield from (buffer for buffer in found if not isinstance(buffer, Unlike))
             return
     if feed.nest is not None and feed.count > LISTED >= goal.count // 16 and not goal.parts:
-        wanted = np.unique(goal.words)
+        wanted = distinct(goal.words)
         events = [feed.nest.events_of(words) for words in (wanted, _lattice(wanted, feed.nest.shape))]
         if events[0] is not None:
             yield from (_listed_buffer(tap, *each, goal, word) for each in events if each is not None)
@@ -98,20 +99,20 @@ def _lattice(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def _written(feed: Trace, goal: Trace) -> list[np.ndarray]:
     """Which events of the feed to store: each wanted word once, the last or the first time it comes, or every time;
     the same for what makes wanted words a box; or everything."""
-    wanted = np.unique(goal.words)
+    wanted = distinct(goal.words)
     boxes = [wanted] if feed.nest is None else [wanted, _lattice(wanted, feed.nest.shape)]
     found: list[np.ndarray] = []
     for words in boxes:
         once = np.flatnonzero(np.isin(feed.words, words))
-        _, first = np.unique(feed.words[once], return_index=True)
-        _, last = np.unique(feed.words[once][::-1], return_index=True)
-        found += [np.sort(once[len(once) - 1 - last]), np.sort(once[first]), once]
+        _, first = first_places(feed.words[once])
+        _, last = last_places(feed.words[once])
+        found += [np.sort(once[last]), np.sort(once[first]), once]
     return [*found, np.arange(len(feed.words))]
 
 
 def _listed_buffer(tap: Tap, times: np.ndarray, words: np.ndarray, goal: Trace, word: Word) -> BufferCell | None:
     """A buffer that stores `words` at `times` and reads what `goal` carries."""
-    names, first = np.unique(words, return_index=True)
+    names, first = first_places(words)
     if not len(words) or not np.isin(goal.words, names).all():
         return None
     order = np.argsort(times[first], kind="stable")  # words in the order in which they come

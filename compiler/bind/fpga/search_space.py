@@ -39,10 +39,11 @@ from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
 from compiler.passes.state import State
 from compiler.sched.search.space import NEVER, Infeasible, KeptResults, Refused, Step, Strategy, TooLateError, ask
-from compiler.sched.static.schedule import InitiationIntervals, Schedule
+from compiler.sched.static.schedule import InitiationIntervals, Schedule, StatementSchedule
 from compiler.sched.static.static_schedule import schedule_program
 from compiler.sched.streams.streams import StagedProgram
 from compiler.sched.verify import check_parts
+from hw.errors import SluiceError
 
 __all__ = ["PipelineSpace", "Stages"]
 
@@ -110,6 +111,15 @@ class Stages:
         way = choice.tile_depth, choice.in_order
         staged = next(one for one in self.stagings(choice) if (one.tile_depth, one.in_order) == way)
         return schedule_program(staged, self.options.fusion_level, pace=choice.pace)
+
+    def walk(self, choice: Candidate, read: tuple[str, int]) -> tuple[StatementSchedule, ...]:
+        """When a read and the writes that it sees take place, in cycles from its first one on."""
+        first = self.stagings(choice)[0]
+        schedule = self.schedule(replace(choice, tile_depth=first.tile_depth, in_order=first.in_order))
+        reader, number = read
+        sources = [d.source for d in schedule.dependences if (d.sink, d.read) == (reader, number)]
+        around = [schedule.statements[name] for name in (reader, *sources)]
+        return tuple(replace(each, offset=each.offset - around[0].offset) for each in around)
 
     def bound(self, choice: Candidate) -> int:
         """Unstalled cycles: nothing made of the schedule ends before."""
@@ -251,7 +261,7 @@ class PipelineSpace:
                 return parts
             if failure is not None and _needs_boxes(parts.program):
                 break  # reads cannot be everywhere: why the first way fails is what counts
-            found = yield from self._in_pieces(trial, min(known, _expected(best) if best else NEVER))
+            found = yield from self._in_pieces(trial, min(known, _to_beat(best) if best else NEVER))
             if not isinstance(found, Infeasible):
                 best = min(best or found, found, key=_expected)
             elif isinstance(found, Refused) or found.because(FpgaError):
@@ -283,7 +293,7 @@ class PipelineSpace:
             return found if isinstance(other, Infeasible) else other
         if not found.built.diagonal:
             return found
-        other = yield from self._least_interval(replace(choice, selected=True), min(known, _expected(found)))
+        other = yield from self._least_interval(replace(choice, selected=True), min(known, _to_beat(found)))
         return found if isinstance(other, Infeasible) else min(found, other, key=_expected)
 
     def _least_interval(self, choice: Candidate, known: int) -> _Designs:
@@ -318,17 +328,26 @@ class PipelineSpace:
     def _idling(self, choice: Candidate, known: int) -> _Designs:
         """At these initiation intervals, outer loops idling for as long as recurrences need it."""
         slow: Infeasible | None = None
+        trial = choice
         for _ in range(_MOST_IDLE):
-            found = yield from self._first_to_end(choice, known)
-            if not isinstance(found, Infeasible) or not isinstance(found.cause, SlowRecurrence):
-                stuck = slow is not None and isinstance(found, Infeasible) and found.because(FpgaError)
-                return slow if stuck and slow else found
+            found = yield from self._first_to_end(trial, known)
+            if not isinstance(found, Infeasible):
+                return found
+            if not isinstance(found.cause, SlowRecurrence):
+                return slow if slow is not None and self._may_be_idling(found.cause, choice, trial) else found
             slow = found
             if found.cause.idling is None:
                 break
-            choice = replace(choice, pace=found.cause.idling)
+            trial = replace(trial, pace=found.cause.idling)
         assert slow is not None
         return slow
+
+    def _may_be_idling(self, cause: SluiceError, choice: Candidate, idling: Candidate) -> bool:
+        """Whether `cause` may be there only because loops of `choice` were made `idling`. What a read walks is not, if
+        it is the same with and without; nor would it be another at larger initiation intervals of these loops."""
+        if isinstance(cause, UnevenWalk):
+            return self.stages.walk(choice, cause.read) != self.stages.walk(idling, cause.read)
+        return isinstance(cause, FpgaError)
 
     def _first_to_end(self, choice: Candidate, known: int) -> _Designs:
         """With arrays moved in the way that ends first: from the lowest bound on, until none is below what is known."""
@@ -387,3 +406,9 @@ def _needs_boxes(program: Program) -> bool:
 
 def _expected(design: FpgaDesign) -> int:
     return design.expected_start_to_done
+
+
+def _to_beat(design: FpgaDesign) -> int:
+    """Cycles that a design with the same streams has to be scheduled in to be worth building: no better schedule means
+    that no more than a few cycles of start-up are won."""
+    return min(unstalled_cycles(design.schedule), _expected(design))

@@ -198,14 +198,15 @@ class _Proof:
         """What a buffer gives: the last write to the address of the last read."""
         reads, read_at = _listed(cell.read)
         writes, write_at = _listed(cell.write)
-        both = np.intersect1d(reads * cell.depth + read_at, writes * cell.depth + write_at)
-        if len(both):
-            cycle = both[0] // cell.depth
+        event = _place(reads, writes)
+        both = (event >= 0) & (read_at[event] == write_at)
+        if both.any():
+            cycle = writes[np.argmax(both)]
             raise ValidationError(f"buffer in cell {number} reads and writes one address in cycle {cycle}")
         last = np.searchsorted(reads, cycles - BUFFER_LATENCY, side="right") - 1
         cycle = np.where(last < 0, -1, reads[np.maximum(last, 0)])
         address = np.where(last < 0, 0, read_at[np.maximum(last, 0)])
-        order = np.lexsort([writes, write_at])
+        order = np.argsort(write_at, kind="stable")  # those at one address stay in their order
         span = int(max(writes[-1], reads[-1])) + 2
         keys = write_at[order] * span + writes[order]
         place = np.searchsorted(keys, address * span + cycle) - 1

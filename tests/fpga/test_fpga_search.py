@@ -1,0 +1,46 @@
+"""What the search for a pipeline does not try: what it has learnt to end the same way, or no earlier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.attempts import record_attempts
+from compiler.bind.fpga.distinct_words import distinct, first_places, last_places
+from compiler.frontend.c_scop import load_c
+
+KERNELS = Path(__file__).parents[2] / "apps" / "polybench"
+
+
+def test_a_walk_that_no_interval_changes_ends_the_intervals() -> None:
+    """Right-looking, `A[j][j]` is read in an order that no counter follows, whatever the intervals of the triangular
+    solves behind are; without that, every interval up to 16 was tried three times."""
+    with record_attempts() as record:
+        design = compiler.compile(load_c(KERNELS / "ludcmp.c", N=12), target="fpga")
+    uneven = [one for one in record if "no counters" in one.outcome]
+    assert uneven and all(one.choice.startswith("initiation interval 1;") for one in uneven)
+    assert len(record) < 40 and design.predicted_start_to_done <= 2186
+
+
+def test_no_design_is_built_twice_for_the_cycles_of_its_start() -> None:
+    """Sources selected by conditions have the schedule of those told apart along diagonals: they gain nothing."""
+    with record_attempts() as record:
+        compiler.compile(load_c(KERNELS / "lu.c", N=12), target="fpga")
+    finished = [one for one in record if one.outcome.endswith(" cycles")]
+    assert finished and not any("selected by conditions" in one.choice for one in finished)
+
+
+@pytest.mark.parametrize("most", [4, 40, 1 << 40])
+def test_distinct_words_are_those_of_numpy(most: int) -> None:
+    words = np.random.default_rng(most).integers(-most, most, 60)
+    names, first = np.unique(words, return_index=True)
+    np.testing.assert_array_equal(distinct(words), names)
+    for found, expected in zip(first_places(words), (names, first), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    found, last = last_places(words)
+    np.testing.assert_array_equal(found, names)
+    assert all(words[place] == name and name not in words[place + 1:] for name, place in zip(found, last, strict=True))
+    assert not len(distinct(words[:0]))
