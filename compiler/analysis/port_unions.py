@@ -122,8 +122,8 @@ def _longer(one: PortNest, other: PortNest) -> PortNest | None:
 
 
 def _contains(whole: PortNest, part: PortNest) -> bool:
-    """Whether `whole` carries all that `part` does, in the same cycles: from some iteration on, each loop of `part` goes
-    along one of its own."""
+    """Whether `whole` carries all that `part` does, in the same cycles: from some iteration on, each loop of `part`
+    goes along one of its own."""
     first = _iteration_at(whole.times, part.times.base)
     if first is None or any(_value(a, first) != b.base for a, b in zip(whole.digits, part.digits, strict=True)):
         return False

@@ -33,6 +33,16 @@ def test_no_design_is_built_twice_for_the_cycles_of_its_start() -> None:
     assert finished and not any("selected by conditions" in one.choice for one in finished)
 
 
+def test_intervals_below_what_a_recurrence_takes_are_not_tried() -> None:
+    """The division of PolyBench adi takes 40 cycles and comes back in the next iteration: between 1 and 48 no interval
+    is long enough as the loops are."""
+    with record_attempts() as record:
+        design = compiler.compile(load_c(KERNELS / "adi.c"), target="fpga")
+    asked = [one.choice for one in record if "loops changed" not in one.choice]
+    tried = {int(choice.removeprefix("initiation interval ").split()[0].strip(";,")) for choice in asked}
+    assert tried == {1, 48} and design.predicted_start_to_done <= 1246
+
+
 @pytest.mark.parametrize("most", [4, 40, 1 << 40])
 def test_distinct_words_are_those_of_numpy(most: int) -> None:
     words = np.random.default_rng(most).integers(-most, most, 60)

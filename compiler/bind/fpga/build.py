@@ -103,7 +103,8 @@ def build_pipeline(schedule: Schedule, options: Options, split: Collection[tuple
         times = retime(net, first, {name: events.last(name) for name in names}, paths)
     except SlowRecurrence as error:
         idling = idle_longer(schedule, net, error.nodes, error.excess, paths)
-        raise SlowRecurrence(error.name, str(program.statement(error.name)), idling) from None
+        label = str(program.statement(error.name))
+        raise SlowRecurrence(error.name, label, idling, error.nodes, error.excess, error.latency) from None
     return _Assembly(schedule, options, net, times, events, buffers).build(staged.program.name)
 
 

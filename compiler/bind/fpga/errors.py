@@ -26,14 +26,22 @@ class SlowRecurrence(FpgaError):
     loop-carried dependence; a larger initiation interval helps. So does `idling`, the initiation intervals with cycles
     at the end of every iteration of an outer loop, if there is one.
 
-    `nodes`: the recurrence in the net, each node before the one that it waits for; `excess`: cycles that are missing.
+    `nodes`: the recurrence in the net, each node before the one that it waits for; `excess`: cycles that are
+    missing. `latency`: those that its operators take, 0 if registers between chained ones are among what is missing.
     """
 
     def __init__(self, name: str, label: str = "", idling: InitiationIntervals | None = None,
-                 nodes: tuple[int, ...] = (), excess: int = 0):
+                 nodes: tuple[int, ...] = (), excess: int = 0, latency: int = 0):
         super().__init__(f"{label or name}: its recurrence latency exceeds the distance of its loop-carried "
                          "dependence, at the largest initiation interval, too")
-        self.name, self.idling, self.nodes, self.excess = name, idling, nodes, excess
+        self.name, self.idling, self.nodes = name, idling, nodes
+        self.excess, self.latency = excess, latency
+
+    def least_interval(self, interval: int) -> int:
+        """The initiation interval, now `interval`, below which it is too slow unless an outer loop can idle:
+        distances grow no faster, and operators take no less time where there is more of it."""
+        distance = self.latency - self.excess
+        return interval if self.idling or distance <= 0 else -(-interval * self.latency // distance)
 
 
 class UnevenWalk(FpgaError):

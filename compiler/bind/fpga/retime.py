@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from ortools.linear_solver import pywraplp
 
@@ -23,6 +24,16 @@ _OUTER, _INNER = 1000, 1250
 """Weight of a bit of a statement's result, and of one behind an operation inside a statement or behind a port, against
 that of a cycle of any time: of two equal solutions the one that stores what the program calls a value, where it is
 produced; and of those the earliest."""
+
+
+class _Need(NamedTuple):
+    """A node comes `cycles` after that of number `source` at least: what it takes less the `distance` in the schedule.
+    `chained`: it is at the end of a path that needs a register."""
+
+    source: int
+    cycles: int
+    distance: int
+    chained: bool = False
 
 
 def wait(net: Net, times: Sequence[int], number: int, place: int) -> int:
@@ -55,7 +66,7 @@ def _earliest(net: Net, first: Mapping[str, int], paths: Collection[Path]) -> li
     behind it."""
     times = [_least(net, node, first) for node in net.nodes]
     needs = _needs(net, paths)
-    behind = sum(any(source > number for source, _ in needed) for number, needed in enumerate(needs))
+    behind = sum(any(need.source > number for need in needed) for number, needed in enumerate(needs))
     causes: dict[int, int] = {}
     moved: list[int] = []
     for _ in range(2 + behind):
@@ -65,12 +76,14 @@ def _earliest(net: Net, first: Mapping[str, int], paths: Collection[Path]) -> li
     raise _slow(net, needs, _recurrence(net, moved[-1], causes))
 
 
-def _slow(net: Net, needs: Sequence[Sequence[tuple[int, int]]], nodes: tuple[int, ...]) -> SlowRecurrence:
+def _slow(net: Net, needs: Sequence[Sequence[_Need]], nodes: tuple[int, ...]) -> SlowRecurrence:
     """The error of a recurrence: it is called after the statement of its first merge, or node."""
     merges = [number for number in nodes if net.nodes[number].kind == "merge"]
-    excess = sum(max(cycles for source, cycles in needs[number] if source == cause)
-                 for number, cause in pairwise((*nodes, nodes[0])))
-    return SlowRecurrence(net.nodes[min(merges or nodes)].statement, nodes=nodes, excess=excess)
+    around = [max((need for need in needs[number] if need.source == cause), key=lambda need: need.cycles)
+              for number, cause in pairwise((*nodes, nodes[0]))]
+    latency = 0 if any(need.chained for need in around) else sum(need.cycles + need.distance for need in around)
+    return SlowRecurrence(net.nodes[min(merges or nodes)].statement, nodes=nodes, latency=latency,
+                          excess=sum(need.cycles for need in around))
 
 
 def _recurrence(net: Net, moved: int, causes: Mapping[int, int]) -> tuple[int, ...]:
@@ -83,18 +96,18 @@ def _recurrence(net: Net, moved: int, causes: Mapping[int, int]) -> tuple[int, .
     return tuple(loop)
 
 
-def _needs(net: Net, paths: Collection[Path]) -> list[list[tuple[int, int]]]:
-    """For each node (another one, cycles that it comes after it at least)."""
-    needs = [[(use.node, node.delay(place) - use.distance) for place, use in enumerate(node.uses)
+def _needs(net: Net, paths: Collection[Path]) -> list[list[_Need]]:
+    """For each node what it comes after."""
+    needs = [[_Need(use.node, node.delay(place) - use.distance, use.distance) for place, use in enumerate(node.uses)
               if not net.is_constant(use)] for node in net.nodes]
     for source, sink, distance in sorted(paths):
-        needs[sink].append((source, net.nodes[sink].latency - distance + 1))
+        needs[sink].append(_Need(source, net.nodes[sink].latency - distance + 1, distance, chained=True))
     return needs
 
 
-def _relax(needed: Sequence[tuple[int, int]], number: int, times: list[int], causes: dict[int, int]) -> bool:
+def _relax(needed: Sequence[_Need], number: int, times: list[int], causes: dict[int, int]) -> bool:
     """Move a node behind others, of which `causes` gets the last; whether that was needed."""
-    time, cause = max(((times[source] + cycles, source) for source, cycles in needed), default=(times[number], -1))
+    time, cause = max(((times[need.source] + need.cycles, need.source) for need in needed), default=(times[number], -1))
     if time <= times[number]:
         return False
     times[number], causes[number] = time, cause

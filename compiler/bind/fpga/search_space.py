@@ -302,8 +302,9 @@ class PipelineSpace:
         best: FpgaDesign | None = None
         found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
         slow: frozenset[str] = frozenset()
+        least = 1
         for interval in _INTERVALS:
-            while True:
+            while interval >= least:
                 trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
                 found = yield from self._idling(trial, min(known, _expected(best) if best else NEVER))
                 if not isinstance(found, Infeasible):
@@ -311,6 +312,8 @@ class PipelineSpace:
                     if best is not found or not best.schedule.pace.idle:
                         return best
                     break
+                if isinstance(found.cause, SlowRecurrence):
+                    least = max(least, found.cause.least_interval(interval))
                 before, slow = slow, self._slower(choice, found.cause, slow)
                 if not isinstance(found.cause, SlowRecurrence) and slow == before:
                     return best or found
