@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from compiler.ir.constant_division import remainder
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Store, fold, postorder, with_children
+from compiler.ir.guarded_ranges import guarded_range
 from compiler.ir.narrow import array_ranges, iterator_ranges, table_ranges
 from compiler.ir.program import Memory, Program, Statement
 from compiler.ir.ranges import Range, value_range
@@ -15,7 +16,7 @@ from compiler.ir.relations import united
 from compiler.ir.roots import asserts
 from compiler.ir.types import Int, ProgramError
 
-__all__ = ["BOUNDS_CHECKS", "BoundsCheck", "with_bounds", "without_assertions"]
+__all__ = ["BOUNDS_CHECKS", "BoundsCheck", "doubtful_user", "with_bounds", "without_assertions"]
 
 BoundsCheck = Literal["trap", "wrap", "assume"]
 """What becomes of an index that may be outside: the run ends with an error, it counts modulo the size, nothing."""
@@ -39,6 +40,18 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
                 if not _is_inside(program.memory(node.memory), indices[statement.name][id(node.index)])}
     traps = doubtful if check == "trap" else set()
     return replace(program, memories=tuple(replace(m, trap=m.name in traps) for m in program.memories))
+
+
+def doubtful_user(program: Program, memory: Memory) -> Statement:
+    """A statement that uses `memory` at an index that may be outside; if there is none, the first that uses it."""
+    users = [s for s in program.statements if any(node.memory == memory.name for node in _accesses(s))]
+    arrays = array_ranges(program)
+    for statement in users:
+        ranges = _index_ranges(program, statement, arrays)
+        if not all(_is_inside(memory, ranges[id(node.index)]) for node in _accesses(statement)
+                   if node.memory == memory.name):
+            return statement
+    return users[0]
 
 
 def without_assertions(program: Program) -> Program:
@@ -73,8 +86,11 @@ def _index_ranges(program: Program, statement: Statement, arrays: dict[str, Rang
 
     fold(statement.value, step)
     for node in _accesses(statement):
-        if not program.memory(node.memory).assertion:
-            _check_possible(statement, program.memory(node.memory), *ranges[id(node.index)])
+        memory, index = program.memory(node.memory), node.index
+        if not memory.assertion:
+            _check_possible(statement, memory, *ranges[id(index)])
+            if not _is_inside(memory, ranges[id(index)]):
+                ranges[id(index)] = guarded_range(program, statement, index, arrays)
     return ranges
 
 

@@ -124,9 +124,12 @@ def fill_of(program: Program, memory: str) -> Statement:
     pass may have changed it."""
     found = [s for s in program.statements if isinstance(s.value, Store) and s.value.memory == memory]
     refused = refusal(program)
-    if len(found) != 1 or refused:
-        raise FilledTableError(f"memory '{memory}' of program '{program.name}' is not filled once and in order"
-                               + (f": {refused[0]} {refused[1]}" if refused else ""))
+    if refused:
+        statement, access, reason = refused
+        raise FilledTableError(f"{statement.label()} {access}: target cgra {reason}; write a loop for each part of the "
+                               "places that is affine in the iterators, or take target fpga")
+    if len(found) != 1:
+        raise FilledTableError(f"memory '{memory}' of program '{program.name}' is not filled once and in order")
     return found[0]
 
 

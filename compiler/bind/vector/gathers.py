@@ -15,6 +15,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.scatters import affine_write, with_selected_stores, word_access
 from compiler.ir.affine_index import affine_index
 from compiler.ir.expr import Expr, Load, Read, Store, fold, postorder, pruned, with_children
+from compiler.ir.memory_bounds import doubtful_user
 from compiler.ir.memory_order import accesses_memory, last_instances
 from compiler.ir.program import Access, Array, Memory, Program, Statement
 
@@ -25,7 +26,7 @@ def with_gathers(program: Program) -> Program:
     """`program` with arrays in place of its memories, whose names the loads keep. Raises `VectorTargetError`."""
     for memory in program.memories:
         if memory.trap:
-            user = next(s for s in program.statements if accesses_memory(s.value, memory.name))
+            user = doubtful_user(program, memory)
             raise VectorTargetError(f"{user.label()}: an index of '{memory.label}' may be outside its {memory.words} "
                                     "elements, which the vector target does not trap: mask the index, or say "
                                     "--bounds-check wrap")

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.analysis.dependences import flow
 from compiler.analysis.points import some_points
 from compiler.analysis.sample_operands import VECTORS, operand_vectors, wrap_lookups
-from compiler.ir.evaluate import evaluate
+from compiler.ir.evaluate import TableIndexError, evaluate
 from compiler.ir.expr import Read
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.types import Int, Type
@@ -84,15 +84,35 @@ def _check_accesses(words: SplitArrays, old: Statement, new: Statement) -> None:
         raise ValidationError(f"{new} reads '{strange.array}' where {old} does not")
 
 
+def _whole(words: SplitArrays, old: Statement, columns: list[np.ndarray], points: np.ndarray
+           ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Operands and points without those that are outside of a memory, and the value of `old`. Raises
+    `ValidationError` if all are."""
+    types = [_integer(words.before, read) for read in old.reads]
+    value, tables = wrap_lookups(old.value, words.before.tables)
+    memories = SampleWords(words.before)
+    while len(points):
+        operands = [_held(column, type) for column, type in zip(columns, types, strict=True)]
+        try:
+            return columns, points, evaluate(value, operands.__getitem__, _steps(old, points), tables, memories)
+        except TableIndexError as error:
+            columns = [np.delete(column, error.positions) for column in columns]
+            points = np.delete(points, error.positions, axis=0)
+    raise ValidationError(f"{old}: no operands stay within its memories")
+
+
+def _steps(statement: Statement, points: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: points[:, k] for k, name in enumerate(statement.iterators)}
+
+
 def _check_values(words: SplitArrays, old: Statement, parts: list[Statement]) -> None:
     """Every part has its half of the value, on vectors of operands."""
     types = [_integer(words.before, read) for read in old.reads]
     columns = operand_vectors(types)
     points = some_points(old.domain, max((len(column) for column in columns), default=VECTORS))
-    steps = {name: points[:, k] for k, name in enumerate(old.iterators)}
     mask = (1 << words.width) - 1
-    value, tables = wrap_lookups(old.value, words.before.tables)
-    whole = evaluate(value, lambda k: _held(columns[k], types[k]), steps, tables, SampleWords(words.before))
+    columns, points, whole = _whole(words, old, columns, points)
+    steps, tables = _steps(old, points), wrap_lookups(old.value, words.before.tables)[1]
     for number, part in enumerate(parts):
         operands = []
         for read in part.reads:

@@ -1,0 +1,150 @@
+"""Ranges behind guards: what the condition of a selection says of the words that it compares.
+
+The index of an access under a condition is a selection (``k >= 0 && k < 8 ? k : 0``), of the condition itself or of an
+array that keeps it. Where it holds, words that the statement reads are as the comparisons say, if they are the same
+words: read at the same place of an array that is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compiler.ir.expr import Apply, Cast, Const, Expr, Read, fold
+from compiler.ir.narrow import iterator_ranges, table_ranges
+from compiler.ir.program import Access, Program, Statement
+from compiler.ir.ranges import Range, hull, type_range, value_range
+from compiler.ir.types import BIT, Int
+
+__all__ = ["guarded_range"]
+
+_MOST_CONDITIONS = 4
+"""Arrays through which a condition is followed."""
+
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
+
+
+def guarded_range(program: Program, statement: Statement, node: Expr, arrays: dict[str, Range]) -> Range:
+    """The range of `node` in the value of `statement`, of arrays with the ranges `arrays`."""
+    scope = _Scope(program, statement, arrays, _MOST_CONDITIONS)
+    return scope.selected(node, [arrays[access.array] for access in statement.reads])
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """A statement, and how many more arrays conditions in it are followed through."""
+
+    program: Program
+    statement: Statement
+    arrays: dict[str, Range]
+    left: int
+
+    def selected(self, node: Expr, reads: Sequence[Range]) -> Range:
+        """The range of a node where what is read has the ranges `reads`: of a selection, what it has either way."""
+        if isinstance(node, Apply) and node.op == "select":
+            condition, yes, no = node.args
+            return hull(self.selected(yes, self.where(condition, True, reads)),
+                        self.selected(no, self.where(condition, False, reads)))
+        return self._plain(node, reads)
+
+    def _plain(self, node: Expr, reads: Sequence[Range]) -> Range:
+        iterators, tables = iterator_ranges(self.statement), table_ranges(self.program)
+        return fold(node, lambda each, parts: value_range(each, parts, list(reads), iterators, tables))
+
+    def where(self, condition: Expr, holds: bool, reads: Sequence[Range]) -> list[Range]:
+        """Ranges of what is read where `condition` is not zero, or where it is."""
+        known, pending = list(reads), [(condition, holds)]
+        while pending:
+            node, truth = pending.pop()
+            pending += _parts(node, truth)
+            for number, range_ in self._facts(node, truth, known):
+                known = self._narrowed(known, self.statement.reads[number], range_)
+        return known
+
+    def _facts(self, node: Expr, truth: bool, reads: Sequence[Range]) -> Iterator[tuple[int, Range]]:
+        """Reads, and ranges that they are in, as a comparison says; or a condition in an array that is read."""
+        if isinstance(node, Apply) and len(node.args) == 2:
+            op = node.op if truth else _NEGATED.get(node.op, "")
+            for first, second, order in ((*node.args, op), (*reversed(node.args), _SWAPPED.get(op, ""))):
+                read = self._compared(first, reads)
+                if read is not None and order in _SWAPPED:
+                    yield read, _bounded(order, self._plain(second, reads))
+        elif isinstance(node, Read) and self.left:
+            yield from self._kept(self.statement.reads[node.index], truth)
+
+    def _compared(self, node: Expr, reads: Sequence[Range]) -> int | None:
+        """The read whose value an integer node has."""
+        while isinstance(node, Cast) and _keeps(node, self._plain(node.arg, reads)):
+            node = node.arg
+        return node.index if isinstance(node, Read) and isinstance(node.type, Int) else None
+
+    def _kept(self, access: Access, truth: bool) -> Iterator[tuple[int, Range]]:
+        """What a condition that an array keeps says of words that its statement and this one read."""
+        writer = _only_writer(self.program, access.array)
+        if writer is None:
+            return
+        scope = _Scope(self.program, writer, self.arrays, self.left - 1)
+        before = [self.arrays[read.array] for read in writer.reads]
+        to_writer = access.map.apply_range(writer.write.map.reverse())
+        for read, old, new in zip(writer.reads, before, scope.where(writer.value, truth, before), strict=True):
+            if new != old and _is_constant(self.program, read.array):
+                place = to_writer.apply_range(read.map)
+                yield from ((number, new) for number, mine in enumerate(self.statement.reads)
+                            if mine.array == read.array and mine.map.is_subset(place))
+
+    def _narrowed(self, reads: Sequence[Range], access: Access, range_: Range) -> list[Range]:
+        """`reads`, those of the word of `access` inside `range_`; unchanged where there is no such word."""
+        return [_common(old, range_) if mine.array == access.array and mine.map.is_equal(access.map) else old
+                for mine, old in zip(self.statement.reads, reads, strict=True)]
+
+
+def _parts(node: Expr, truth: bool) -> Iterator[tuple[Expr, bool]]:
+    """Nodes that are not zero, or zero, if `node` is."""
+    match node:
+        case Cast(arg, type) if isinstance(type, Int) and isinstance(arg.type, Int) and (truth or arg.type == BIT):
+            yield arg, truth
+        case Apply("ne", (arg, Const(0, _))) if isinstance(arg.type, Int):
+            yield arg, truth
+        case Apply("eq", (arg, Const(0, _))) if isinstance(arg.type, Int):
+            yield arg, not truth
+        case Apply("lut3", (Const(table, _), *args)):
+            rows = [row for row in range(8) if (table >> row & 1) == truth
+                    and all(not isinstance(arg, Const) or arg.value == row >> k & 1 for k, arg in enumerate(args))]
+            for k, arg in enumerate(args):
+                if len({row >> k & 1 for row in rows}) == 1:
+                    yield arg, bool(rows[0] >> k & 1)
+
+
+def _keeps(cast: Cast, range_: Range) -> bool:
+    """Whether a conversion keeps all values of a range."""
+    if not (isinstance(cast.type, Int) and isinstance(cast.arg.type, Int)):
+        return False
+    low, high = type_range(cast.type)
+    return low <= range_[0] and range_[1] <= high
+
+
+def _bounded(order: str, other: Range) -> Range:
+    """What is in this order to a word of the range `other`."""
+    low, high = -(1 << 128), 1 << 128
+    return {"lt": (low, other[1] - 1), "le": (low, other[1]), "gt": (other[0] + 1, high), "ge": (other[0], high),
+            "eq": other}[order]
+
+
+def _common(first: Range, second: Range) -> Range:
+    """What two ranges have in common; the first where that is nothing, which never runs."""
+    low, high = max(first[0], second[0]), min(first[1], second[1])
+    return (low, high) if low <= high else first
+
+
+def _only_writer(program: Program, array: str) -> Statement | None:
+    """The one statement that writes an intermediate array, each of its elements once."""
+    writers = [statement for statement in program.statements if statement.write.array == array]
+    only = len(writers) == 1 and program.array(array).role == "intermediate" and writers[0].write.map.is_injective()
+    return writers[0] if only else None
+
+
+def _is_constant(program: Program, array: str) -> bool:
+    """Whether the elements of an array never change once they are there."""
+    return _only_writer(program, array) is not None or (
+        program.array(array).role == "input" and all(s.write.array != array for s in program.statements))
