@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import compiler
+from compiler.analysis.points import count_points
 from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
-from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, has_stepping_counts, sampled, unrolled
+from compiler.bind.vector.ir import (
+    Instruction,
+    Loop,
+    Setting,
+    Statement,
+    Transfer,
+    has_stepping_counts,
+    sampled,
+    unrolled,
+)
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
 from compiler.bind.vector.text import parse_program, print_program
 from compiler.cli.input_files import random_inputs
@@ -66,6 +77,22 @@ CASES = {
 }""",
 }
 
+OWN_ROWS = {
+    "paths": """void f(short d[21][21]) {
+#pragma scop
+  for (int k = 0; k < 21; k++) for (int i = 0; i < 21; i++) for (int j = 0; j < 21; j++)
+    d[i][j] = d[i][j] < d[i][k] + d[k][j] ? d[i][j] : d[i][k] + d[k][j];
+#pragma endscop
+}""",
+    "counts of paths": """void f(short c[21][27], const short d[27]) {
+#pragma scop
+  for (int k = 0; k < 21; k++) for (int i = 0; i < 21; i++) for (int j = 0; j < 27; j++)
+    c[i][j] += c[i][k] * c[k][j] + d[j];
+#pragma endscop
+}""",
+}
+"""Turns that read rows, columns or elements of what they change: some instances before that, some behind."""
+
 
 def compare(program: Program, **options: int) -> VectorDesign:
     """Compile to loops, execute, and compare with the interpreter."""
@@ -83,6 +110,22 @@ def compare(program: Program, **options: int) -> VectorDesign:
 def test_recurrences_of_many_turns(name: str) -> None:
     design = compare(parse_scop(CASES[name]), lanes=1, scratchpad=2048)
     assert len(design.c_code.splitlines()) < 700
+
+
+@pytest.mark.parametrize("options", [{"lanes": 1, "scratchpad": 1024}, {"lanes": 4}], ids=["memory", "chip"])
+@pytest.mark.parametrize("name", OWN_ROWS)
+def test_instances_before_and_behind_what_turns_change_are_computed_at_once(name: str, options: dict[str, int]) -> None:
+    """A loop over turns, and in them perhaps one over tiles, but none over elements of rows."""
+    program = parse_scop(OWN_ROWS[name])
+    design = compare(program, **options)
+    assert _depth(design.code.body) <= 2
+    instances = sum(count_points(statement.domain) for statement in program.statements)
+    assert design.predicted_cycles < 25 * instances
+
+
+def _depth(body: Sequence[Statement]) -> int:
+    """Loops inside each other."""
+    return max((1 + _depth(s.body) if isinstance(s, Loop) else 0 for s in body), default=0)
 
 
 def test_a_triangular_system_in_blocks() -> None:

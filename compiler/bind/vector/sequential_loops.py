@@ -33,6 +33,7 @@ from compiler.bind.vector.statement_groups import (
     in_time,
     needs_itself,
     read_from_others,
+    split_by_order,
     split_by_sources,
     unwritten_arrays,
 )
@@ -273,6 +274,10 @@ class SequentialCode:
             return self._piece(in_time(self.program, now), {})
         if turns.count > 2 * self._block and self._feeds_blocks(group, place, turns):
             return self._blocks(group, place, turns)
+        same = turns.same(self._time_space(), 1)
+        agree = same if place.agree is None else place.agree.intersect(same)
+        pairs = self._inside([part for s in group for part in split_by_order(self.program, s, agree)], place)
+        group = [s for s, _ in pairs]
         boxes = self._around(pairs, turns)
         if not any(isinstance(box, MovingBoxes) for box in boxes.values()):
             return self._alike(group, place, turns, boxes)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 import islpy as isl
 
 from compiler.analysis.boxes import bounds, box_of
 from compiler.bind.vector.accumulations import accumulation_of
 from compiler.bind.vector.statement_order import is_scan
-from compiler.bind.vector.statement_precedence import before, carries, touching
+from compiler.bind.vector.statement_precedence import before, carries, orderings, touching
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["in_time", "needs_itself", "read_from_others", "split_by_sources", "unwritten_arrays"]
+__all__ = ["in_time", "needs_itself", "read_from_others", "split_by_order", "split_by_sources", "unwritten_arrays"]
+
+MOST_SPLITS = 3
+"""Times that the first and the last instances are split off of those that have to come in some order."""
 
 
 def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement]:
@@ -43,6 +47,36 @@ def split_by_sources(program: Program, statements: Sequence[Statement], agree: i
         near = statement.domain.subtract(far).coalesce()
         found += [replace(statement, domain=part) for part in (far, near) if not part.is_empty()]
     return found
+
+
+def split_by_order(program: Program, statement: Statement, agree: isl.Map) -> list[Statement]:
+    """A statement of which instances that agree have to come before others, in parts of which none has such instances:
+    those that nothing has to come before, those that have to come before nothing, and in between the same of what is
+    left. The statement as it is if there are no such parts, or if all that it needs is accumulated."""
+    found = _ordered_parts(program, statement, agree, MOST_SPLITS) if carries(program, statement, agree) else None
+    if found is None:
+        return [statement]
+    pieces = [piece for part in found for piece in part.make_disjoint().get_basic_sets()]
+    if any(piece.dim(isl.dim_type.div) for piece in pieces):  # every other instance, say: no box around them is full
+        return [statement]
+    return [replace(statement, domain=isl.Set.from_basic_set(piece)) for piece in pieces]
+
+
+def _ordered_parts(program: Program, statement: Statement, agree: isl.Map, splits: int) -> list[isl.Set] | None:
+    """The domains of these parts; None if that takes more than so many splits."""
+    empty = isl.Set.empty(statement.domain.get_space())
+    pairs = list(orderings(program, statement, statement, agree))
+    first = reduce(isl.Set.union, (pair.domain() for pair in pairs), empty)
+    later = reduce(isl.Set.union, (pair.range() for pair in pairs), empty)
+    if first.is_empty():
+        return [statement.domain]
+    middle = first.intersect(later).coalesce()
+    ends = [statement.domain.subtract(later).coalesce(), later.subtract(first).coalesce()]
+    if not splits or all(end.is_empty() for end in ends):
+        return None
+    inner = [] if middle.is_empty() else \
+        _ordered_parts(program, replace(statement, domain=middle), agree, splits - 1)
+    return None if inner is None else [part for part in (ends[0], *inner, ends[1]) if not part.is_empty()]
 
 
 def read_from_others(program: Program, sources: Sequence[Statement], statement: Statement, agree: isl.Map) -> isl.Set:
