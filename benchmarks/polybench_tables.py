@@ -33,7 +33,8 @@ def _integer_table(size: str, what: str) -> str:
     rows = [[name, *(_cell(found.get(target)) for target in targets)] for name, found in kernels.items()]
     taken = [_taken([found[target] for found in kernels.values() if target in found], len(kernels))
              for target in targets]
-    text = f"{what}: predicted cycles from start to done / lower bound (processor seconds to compile)."
+    where = " The array (cgra) has 16x32 tiles with dual-port memories." if "cgra" in targets else ""
+    text = f"{what}: predicted cycles from start to done / lower bound (processor seconds to compile).{where}"
     return f"{text}\n\n{table(['kernel', *targets], [*rows, [f'taken of {len(kernels)}', *taken]])}"
 
 

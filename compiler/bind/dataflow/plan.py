@@ -419,10 +419,15 @@ def _interleaved(network: ProcessNetwork, base: _Candidate, rules: _Rules, choic
         with attempt(f"turns: {text}") as tried:
             try:
                 listed = None if rules.options.interleave else _MOST_LISTED
-                turned = _measured(_placed(interleaved(network, dimension, factor, listed), rules.options), rules)
+                turns = _placed(interleaved(network, dimension, factor, listed), rules.options)
             except NetworkError as reason:
                 tried.outcome = str(reason)
                 continue
+            clock = tick_clock(turns.times.values(), 1)
+            if clock.ticks >= limit or any(clock.ticks > ticks for ticks, *_ in found):
+                tried.outcome = f"{clock.ticks} ticks at least, no fewer than what is known"
+                continue
+            turned = _clocked(turns, rules, clock)
             tried.outcome = f"{turned.ticks} ticks"
         found.append(_rated(turned, text))
         if turned.ticks == busiest:
