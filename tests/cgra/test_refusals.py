@@ -177,3 +177,15 @@ def test_places_that_depend_on_data_name_the_targets_that_take_them(body: str) -
         compiler.compile(program, target="cgra")
     assert re.fullmatch(rf"statement 'S\d' \(f\.c:4\) {re.escape(ADDRESSED[body])}; with others: dataflow, fpga, "
                         r"vector; or loop over all indices .*", str(error.value))
+
+
+def test_scattered_stores_name_the_targets_that_take_them() -> None:
+    program = function("const short x[16], short v[16]", """  for (int i = 0; i < 16; i++) v[i] = x[i];
+  for (int k = 8; k > 0; k >>= 1)
+    for (int i = 0; i < 16; i++)
+      if ((i & k) == 0) { short a = v[i], b = v[i | k]; v[i] = a < b ? a : b; v[i | k] = a < b ? b : a; }""")
+    with pytest.raises(SluiceError, match=r"f\.c:\d+\) writes 'v' at a place that depends on data: .* take target fpga "
+                                          r"or dataflow$"):
+        compiler.compile(program, target="cgra", array="16x16")
+    for target in ("fpga", "dataflow"):
+        compiler.compile(program, target=target)

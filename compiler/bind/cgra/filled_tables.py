@@ -126,8 +126,7 @@ def fill_of(program: Program, memory: str) -> Statement:
     refused = refusal(program)
     if refused:
         statement, access, reason = refused
-        raise FilledTableError(f"{statement.label()} {access}: target cgra {reason}; write a loop for each part of the "
-                               "places that is affine in the iterators, or take target fpga")
+        raise FilledTableError(f"{statement.label()} {access}: target cgra {reason}; take target fpga or dataflow")
     if len(found) != 1:
         raise FilledTableError(f"memory '{memory}' of program '{program.name}' is not filled once and in order")
     return found[0]
