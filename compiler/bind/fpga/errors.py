@@ -7,6 +7,8 @@ from hw.errors import SluiceError
 
 __all__ = ["FpgaError", "ManySources", "SlowRecurrence", "UnevenWalk"]
 
+_TAKEN_BY = "; take target dataflow, whose words wait for their turn in memories"
+
 
 class FpgaError(SluiceError):
     """A program, or an option, that this target cannot build a pipeline for; the message says where and why."""
@@ -17,7 +19,7 @@ class ManySources(FpgaError):
     and a select help (`compiler.passes.normalize.source_selection`), or the initiation interval of these statements."""
 
     def __init__(self, message: str, name: str):
-        super().__init__(message)
+        super().__init__(message + _TAKEN_BY)
         self.name = name
 
 
@@ -49,5 +51,5 @@ class UnevenWalk(FpgaError):
     follow those of the pieces of its dependences."""
 
     def __init__(self, message: str, read: tuple[str, int]):
-        super().__init__(message)
+        super().__init__(message + _TAKEN_BY)
         self.read = read
