@@ -7,7 +7,7 @@ from hw.errors import SluiceError
 
 __all__ = ["FpgaError", "ManySources", "SlowRecurrence", "UnevenWalk"]
 
-_TAKEN_BY = "; take target dataflow, whose words wait for their turn in memories"
+_TAKEN_BY = "; take target dataflow, whose words wait in memories"
 
 
 class FpgaError(SluiceError):
