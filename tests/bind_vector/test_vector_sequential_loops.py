@@ -10,6 +10,7 @@ import pytest
 
 import compiler
 from compiler.analysis.points import count_points
+from compiler.bind.vector import target
 from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
@@ -121,6 +122,15 @@ def test_instances_before_and_behind_what_turns_change_are_computed_at_once(name
     assert _depth(design.code.body) <= 2
     instances = sum(count_points(statement.domain) for statement in program.statements)
     assert design.predicted_cycles < 25 * instances
+
+
+@pytest.mark.parametrize("kernel", ["doitgen", "seidel_2d"])
+def test_instances_are_computed_one_by_one_where_that_is_faster(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a few elements, of which one or two come before others."""
+    program = load_c(KERNELS / f"{kernel}.c")
+    design = compare(program)
+    monkeypatch.setattr(target, "MORE_PIECES", 0)  # nothing is compiled without parts
+    assert design.predicted_cycles < compiler.compile(program, target="vector").predicted_cycles
 
 
 def _depth(body: Sequence[Statement]) -> int:

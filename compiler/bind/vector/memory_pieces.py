@@ -216,9 +216,9 @@ class PieceCompiler:
         machine = self.options.spec()
         return replace(machine, scratchpad_bytes=self.resident.low) if self.resident else machine
 
-    def keep_on_chip(self) -> None:
+    def keep_on_chip(self) -> bool:
         """Arrays of the program stay in one half of the scratchpad, as far as they fit; some of it is left for those
-        of pieces."""
+        of pieces. Whether any fits."""
         half = self.options.spec().capacity // 2
         resident = ResidentArrays(half, 2 * half)
         given = [array.name for array in self.program.inputs]
@@ -227,6 +227,7 @@ class PieceCompiler:
                 resident.elsewhere.add(array.name)
             resident.place(array.name, self._bytes(array))
         self.resident = resident
+        return bool(resident.places)
 
     @staticmethod
     def _bytes(array: ProgramArray) -> int:

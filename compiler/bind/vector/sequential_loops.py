@@ -11,7 +11,7 @@ the time to find it do not grow with the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isqrt, prod
 
@@ -181,9 +181,14 @@ _BoxesOf = Mapping[int, _Boxes | MovingBoxes]
 
 @dataclass
 class SequentialCode:
-    """Makes the code of a program. Raises `VectorTargetError` where turns of a loop are not alike."""
+    """Makes the code of a program. `in_parts`: instances of a turn that come before and behind what it changes are
+    computed as wholes; `has_parts`: some were. Raises `VectorTargetError` where turns of a loop are not alike, and for
+    more than `most` pieces."""
 
     pieces: PieceCompiler
+    in_parts: bool = True
+    most: int | None = None
+    has_parts: bool = field(default=False, init=False)
 
     @property
     def program(self) -> Program:
@@ -240,6 +245,9 @@ class SequentialCode:
 
     def _piece(self, statements: Sequence[ProgramStatement], around: Mapping[int, Around]) -> Code:
         """The code of statements that can each run as a whole."""
+        if self.most is not None and len(self.pieces.choices) >= self.most:
+            raise VectorTargetError(f"{statements[0]}: its program has more than {self.most} pieces")
+
         def space_of(statement: ProgramStatement) -> Space:
             return Space(statement, around.get(id(statement)))
 
@@ -274,10 +282,9 @@ class SequentialCode:
             return self._piece(in_time(self.program, now), {})
         if turns.count > 2 * self._block and self._feeds_blocks(group, place, turns):
             return self._blocks(group, place, turns)
-        same = turns.same(self._time_space(), 1)
-        agree = same if place.agree is None else place.agree.intersect(same)
-        pairs = self._inside([part for s in group for part in split_by_order(self.program, s, agree)], place)
-        group = [s for s, _ in pairs]
+        if self.in_parts:
+            pairs = self._inside(self._parts(group, place, turns), place)
+            group = [s for s, _ in pairs]
         boxes = self._around(pairs, turns)
         if not any(isinstance(box, MovingBoxes) for box in boxes.values()):
             return self._alike(group, place, turns, boxes)
@@ -287,6 +294,14 @@ class SequentialCode:
         """Statements that have instances in the turns of the loops around them, with these."""
         pairs = [(s, _restricted(self.program, s, place)) for s in group]
         return [(s, now) for s, now in pairs if not now.domain.is_empty()]
+
+    def _parts(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> list[ProgramStatement]:
+        """Statements of a loop, those that need themselves within a turn in parts that do not."""
+        same = turns.same(self._time_space(), 1)
+        agree = same if place.agree is None else place.agree.intersect(same)
+        parts = [part for statement in group for part in split_by_order(self.program, statement, agree)]
+        self.has_parts |= len(parts) > len(group)
+        return parts
 
     def _part(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> Code:
         """Some of the turns of a loop, with boxes of their own."""

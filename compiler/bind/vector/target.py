@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.code_generation import lowered, planned
@@ -66,8 +66,15 @@ COMPARED = 40
 """Phases of a program of loops of which arrays on chip and all arrays in memory are compared. Of larger programs those
 on chip are taken: what one turn writes the next one reads, and seldom is memory some percent faster."""
 
+MORE_PIECES = 2
+"""Times as many pieces of which the same is made without parts: what takes more of them seldom takes less time."""
+
 COLD = 4
 """Clock cycles that an instruction of unrolled loops takes at least: its code, of two words or more, is fetched."""
+
+COLD_ROW = 16
+"""The same of a statement that runs as a whole, besides its instructions: it sets a length and two addresses. Those of
+`apps/polybench` take 66 or more."""
 
 
 def compile_program(program: Program | ArrayProgram, options: Options) -> VectorDesign:
@@ -101,7 +108,8 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     size = unrolled_form(orders[0]) if options.segment is None else None
     best, reasons = _best_in_loops(orders, options) if size else (None, [])
     if best is not None and size is not None:
-        if size.is_long or size.operations > UNROLLED or COLD * size.operations > best.cycles:
+        least = COLD * size.operations + COLD_ROW * size.rows
+        if size.is_long or size.operations > UNROLLED or least > best.cycles:
             return best
     elif size is not None:
         _require_small(size, reasons[0])
@@ -124,40 +132,59 @@ def _require_small(size: Unrolled, reason: SluiceError) -> None:
                             f"and {MOST_OPERATIONS}: compile the program for smaller arrays, or for fpga or dataflow")
 
 
+@dataclass(frozen=True)
+class _InLoops:
+    """A design with loops, compiled from `pieces`: with arrays on chip, or all in memory, and with the instances of a
+    turn that come before and behind what it changes computed as wholes, `in_parts`, or one by one."""
+
+    design: VectorDesign
+    pieces: PieceCompiler
+    on_chip: bool
+    in_parts: bool
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether all arrays in memory need not be tried: all fit on the chip, or it would take long."""
+        resident = self.pieces.resident
+        return resident is not None and (not resident.elsewhere or len(self.pieces.choices) > COMPARED)
+
+
 def _best_in_loops(orders: Sequence[Program], options: Options) -> tuple[VectorDesign | None, list[SluiceError]]:
-    """The fastest design with loops, and why others are none. Where the arrays of the first order are best, those of
-    the others are, too: they have the same sizes, and each design takes its time."""
-    places: tuple[bool, ...] = (True, False)
-    best: VectorDesign | None = None
+    """The fastest design with loops, and why others are none. What is best for the first order is best for the others,
+    too: their arrays have the same sizes, and each design takes its time."""
+    places, forms = (True, False), (True, False)
+    best: _InLoops | None = None
     reasons: list[SluiceError] = []
     for order in orders:
-        found = list(_in_loops(order, options, places, reasons))
-        for on_chip, design in found:
-            if best is None or design.cycles < best.cycles:
-                best, places = design, (on_chip,)
-    return best, reasons
+        check_numbers(order, options.spec())
+        for on_chip in places:
+            found = list(_in_loops(order, options, on_chip, forms, reasons))
+            best = min((*found, *((best,) if best else ())), key=lambda one: one.design.cycles, default=None)
+            if any(one.is_enough for one in found):
+                break
+        if best:
+            places, forms = (best.on_chip,), (best.in_parts,)
+    return best.design if best else None, reasons
 
 
-def _in_loops(program: Program, options: Options, places: tuple[bool, ...],
-              reasons: list[SluiceError]) -> Iterator[tuple[bool, VectorDesign]]:
-    """A program whose loops carry values from turn to turn, compiled with loops for each of `places`: with arrays on
-    chip, which is left out where none of them fits, or with all of them in memory, which is left out where all fit on
-    the chip, or where that would take long. If turns are not alike, `reasons` get why."""
-    check_numbers(program, options.spec())
-    for on_chip in places:
+def _in_loops(program: Program, options: Options, on_chip: bool, forms: Sequence[bool], reasons: list[SluiceError]
+              ) -> Iterator[_InLoops]:
+    """A program whose loops carry values from turn to turn, compiled with loops, for each of `forms`: in parts, and, if
+    there are any, not in parts, in not many more pieces. None if no array fits on the chip; if turns are not alike
+    `reasons` get why."""
+    most = None
+    for in_parts in forms:
         pieces = PieceCompiler(program, options)
-        if on_chip:
-            pieces.keep_on_chip()
-            if pieces.resident and not pieces.resident.places:
-                continue
+        if on_chip and not pieces.keep_on_chip():
+            return
+        code = SequentialCode(pieces, in_parts, most)
         try:
-            body = SequentialCode(pieces).body()
+            yield _InLoops(_design_of(pieces, code.body()), pieces, on_chip, in_parts)
         except (VectorTargetError, ArrayError) as error:
             reasons.append(error)
-            continue
-        yield on_chip, _design_of(pieces, body)
-        if pieces.resident and (not pieces.resident.elsewhere or len(pieces.choices) > COMPARED):
+        if not code.has_parts:
             return
+        most = MORE_PIECES * len(pieces.choices)
 
 
 def _design_of(pieces: PieceCompiler, body: tuple[Statement, ...]) -> VectorDesign:
