@@ -34,7 +34,7 @@ def common_shifts(one: PortNest, other: PortNest) -> list[int] | None:
     None if that is not known."""
     if one.owners is None:
         return None
-    middle = np.unravel_index(other.count // 2, other.times.trips) if other.times.trips else ()
+    middle = _iteration(other.times, other.count // 2)
     at = _value(other.times, middle)
     times = np.full(1, one.times.base, np.int64)
     for digit, wanted, loops in zip(one.digits, other.digits, one.owners, strict=True):
@@ -82,7 +82,7 @@ def _moves(cycles: int, steps: Sequence[int], one: Sequence[int], other: Sequenc
             yield from ((by, *rest) for rest in _moves(cycles - by * steps[0], steps[1:], one[1:], other[1:]))
 
 
-def _value(function: LoopSum, point: Sequence[np.integer] | Sequence[int]) -> int:
+def _value(function: LoopSum, point: Sequence[int]) -> int:
     return function.base + sum(int(table[place]) for table, place in zip(function.tables, point, strict=True))
 
 
@@ -124,7 +124,7 @@ def _longer(one: PortNest, other: PortNest) -> PortNest | None:
 def _contains(whole: PortNest, part: PortNest) -> bool:
     """Whether `whole` carries all that `part` does, in the same cycles: from some iteration on, each loop of `part`
     goes along one of its own."""
-    first = _iteration_at(whole.times, part.times.base)
+    first = _iteration_in(whole.times, part.times.base)
     if first is None or any(_value(a, first) != b.base for a, b in zip(whole.digits, part.digits, strict=True)):
         return False
     free = list(range(len(first)))
@@ -137,16 +137,15 @@ def _contains(whole: PortNest, part: PortNest) -> bool:
     return True
 
 
-def _iteration_at(times: LoopSum, cycle: int) -> list[int] | None:
+def _iteration_in(times: LoopSum, cycle: int) -> tuple[int, ...] | None:
     """The iteration of ascending `times` in a cycle, None if there is none."""
-    left, place = cycle - times.base, []
-    for table in times.tables:
-        at = int(np.searchsorted(table, left, side="right")) - 1
-        if at < 0:
-            return None
-        place.append(at)
-        left -= int(table[at])
-    return None if left else place
+    number = int(times.places(np.asarray(cycle)))
+    return None if number < 0 else _iteration(times, number)
+
+
+def _iteration(function: LoopSum, number: int) -> tuple[int, ...]:
+    """The place in each loop of an iteration, of which the innermost loop's are numbered first."""
+    return tuple(map(int, np.unravel_index(number, function.trips))) if function.trips else ()
 
 
 def _goes_along(whole: PortNest, loop: int, start: int, part: PortNest, inner: int) -> bool:

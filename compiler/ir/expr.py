@@ -22,6 +22,7 @@ from hw.ops import EVERY_OPERATION, FLOAT_FUNCTIONS, Kind, Operation, operation
 
 __all__ = [
     "LUT3_TABLE",
+    "NEGATED",
     "Apply",
     "Cast",
     "Const",
@@ -50,6 +51,9 @@ __all__ = [
 
 LUT3_TABLE = Int(8, signed=False)
 """Type of the truth table that is the first argument of ``lut3``: bit p + 2q + 4r is the result for (p, q, r)."""
+
+NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+"""Comparisons, and those that hold of integers where they do not."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.ir.expr import Apply, Cast, Const, Expr, Read, fold
+from compiler.ir.expr import NEGATED, Apply, Cast, Const, Expr, Read, fold
 from compiler.ir.narrow import iterator_ranges, table_ranges
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
@@ -22,7 +22,7 @@ _MOST_CONDITIONS = 4
 """Arrays through which a condition is followed."""
 
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
-_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
+"""Comparisons that say a range of a word, with operands swapped."""
 
 
 def guarded_range(program: Program, statement: Statement, node: Expr, arrays: dict[str, Range]) -> Range:
@@ -65,7 +65,7 @@ class _Scope:
     def _facts(self, node: Expr, truth: bool, reads: Sequence[Range]) -> Iterator[tuple[int, Range]]:
         """Reads, and ranges that they are in, as a comparison says; or a condition in an array that is read."""
         if isinstance(node, Apply) and len(node.args) == 2:
-            op = node.op if truth else _NEGATED.get(node.op, "")
+            op = node.op if truth else NEGATED.get(node.op, "")
             for first, second, order in ((*node.args, op), (*reversed(node.args), _SWAPPED.get(op, ""))):
                 read = self._compared(first, reads)
                 if read is not None and order in _SWAPPED:

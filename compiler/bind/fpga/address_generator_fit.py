@@ -123,9 +123,10 @@ def _level(times: np.ndarray, addresses: np.ndarray, length: int, late: int, ahe
 
 
 def _step_by(rows: np.ndarray, steps: int | np.ndarray) -> bool:
-    """Whether all rows go on by `steps`; a few of them are looked at first, as there most that do not are found."""
-    few = rows[:: -(-len(rows) // _SAMPLE)]
-    return all(bool((np.diff(some, axis=1) == steps).all()) for some in (few, rows))
+    """Whether all rows go on by `steps`; of many a few are looked at first, as there most that do not are found."""
+    if len(rows) > _SAMPLE and not _step_by(rows[:: -(-len(rows) // _SAMPLE)], steps):
+        return False
+    return bool((np.diff(rows, axis=1) == steps).all())
 
 
 def periodic(values: Sequence[int] | np.ndarray) -> tuple[int, ...]:

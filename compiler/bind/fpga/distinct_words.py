@@ -13,20 +13,19 @@ _SPARSE = 8
 
 def distinct(words: np.ndarray) -> np.ndarray:
     """Each of the words once, ascending."""
-    if not _dense(words):
+    ends = _dense_range(words)
+    if ends is None:
         return np.unique(words)
-    low = int(words.min())
-    present = np.zeros(int(words.max()) - low + 1, np.bool_)
-    present[words - low] = True
-    return np.flatnonzero(present) + low
+    return _present(words, *ends)
 
 
 def first_places(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each of the words once, ascending, and the index of its first occurrence."""
-    if not _dense(words):
+    ends = _dense_range(words)
+    if ends is None:
         return np.unique(words, return_index=True)
-    names, low = distinct(words), int(words.min())
-    place = np.empty(int(words.max()) - low + 1, np.int64)
+    (low, high), names = ends, _present(words, *ends)
+    place = np.empty(high - low + 1, np.int64)
     place[words[::-1] - low] = np.arange(len(words) - 1, -1, -1)  # the last one assigned stays
     return names, place[names - low]
 
@@ -37,5 +36,15 @@ def last_places(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return names, len(words) - 1 - place
 
 
-def _dense(words: np.ndarray) -> bool:
-    return bool(len(words)) and int(words.max()) - int(words.min()) < _SPARSE * len(words)
+def _present(words: np.ndarray, low: int, high: int) -> np.ndarray:
+    present = np.zeros(high - low + 1, np.bool_)
+    present[words - low] = True
+    return np.flatnonzero(present) + low
+
+
+def _dense_range(words: np.ndarray) -> tuple[int, int] | None:
+    """The least and the greatest word; None if a table from one to the other is long beside the words."""
+    if not len(words):
+        return None
+    low, high = int(words.min()), int(words.max())
+    return (low, high) if high - low < _SPARSE * len(words) else None

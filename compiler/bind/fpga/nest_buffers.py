@@ -12,6 +12,7 @@ from compiler.analysis.loop_regions import least_in
 from compiler.analysis.port_nests import LoopSum, PortNest, constant_sum, loop_sum, table_sum
 from compiler.analysis.word_lifetimes import most_waiting
 from compiler.bind.fpga.address_generator_fit import build_walk
+from compiler.bind.fpga.distinct_words import first_places, last_places
 from compiler.bind.fpga.nest_fit import fit_nest
 from compiler.bind.fpga.traces import Trace
 from compiler.bind.fpga.walk_meetings import may_meet
@@ -62,10 +63,8 @@ def _choices(feed: PortNest, box: Sequence[np.ndarray], every: list[np.ndarray])
             values = digit.tables[loop] + digit.base
             wanted[loop] = np.flatnonzero(np.isin(values, axis))
             inside = values[wanted[loop]]
-            _, first = np.unique(inside, return_index=True)
-            _, last = np.unique(inside[::-1], return_index=True)
-            once_first[loop] = wanted[loop][np.sort(first)]
-            once_last[loop] = wanted[loop][np.sort(len(inside) - 1 - last)]
+            once_first[loop] = wanted[loop][np.sort(first_places(inside)[1])]
+            once_last[loop] = wanted[loop][np.sort(last_places(inside)[1])]
     for loop in feed.free:
         once_first[loop], once_last[loop] = every[loop][:1], every[loop][-1:]
     yield from (once_last, once_first, wanted, every)

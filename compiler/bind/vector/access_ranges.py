@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from compiler.bind.vector.ir import Instruction
@@ -52,14 +53,7 @@ class Touched(NamedTuple):
 def _operand(base: object, size: int, shape: Sequence[tuple[int, ...]], place: int) -> Span:
     """The bytes of an operand, of which `place` says where its steps are in the settings of rows and matrices."""
     assert isinstance(base, int)
-    low, high = base, base + size
-    for values in shape:
-        reach = (values[0] - 1) * values[place]
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
-    return low, high
+    return span(base, size, [(values[0], values[place]) for values in shape])
 
 
 def touched(statement: Instruction, settings: InForce) -> Touched:
@@ -80,7 +74,4 @@ def touched(statement: Instruction, settings: InForce) -> Touched:
         writes = ANYWHERE
     if mode.reads_d or (mode.accumulate and mode.op is Op.VSCATTER):
         reads["D"] = writes
-    rows = 1
-    for values in shape:
-        rows *= values[0]
-    return Touched(reads, writes, rows)
+    return Touched(reads, writes, prod(values[0] for values in shape))

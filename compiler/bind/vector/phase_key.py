@@ -16,7 +16,7 @@ UNUSED = ("number", "location")
 
 
 def phase_key(phase: Phase) -> Hashable:
-    """Equal for phases that become the same code."""
+    """Equal for phases of a program that become the same code: its constants are those of one name."""
     numbers: dict[Node, int] = {}
 
     def plain(value: object) -> Hashable:

@@ -80,12 +80,12 @@ class PhasePlanner:
             plans = {n: parts for n, parts in plans.items() if not self._search or SHARE * cycles[n] < total}
         # What the searches for small phases leave is for the larger ones.
         rest = sorted((n for n in range(len(phases)) if n not in plans), key=lambda n: _size(phases[n]))
-        mine = self._left if is_last else self._left * 2 // 3
+        others = 0 if is_last else self._left // 3
         for place, n in enumerate(rest):
-            budget = Budget(mine // (len(rest) - place))
-            mine, self._left = mine - budget.left, self._left - budget.left
+            share = (self._left - others) // (len(rest) - place)
+            budget = Budget(share)
             plans[n] = self._found(phases[n], builder, _prefix(n), budget)
-            mine, self._left = mine + budget.left, self._left + budget.left
+            self._left -= share - budget.left
         return [planned for n in range(len(phases)) for planned in plans[n]]
 
     def _found(self, phase: Phase, builder: GraphBuilder, prefix: str, budget: Budget | None) -> list[Planned]:

@@ -12,7 +12,7 @@ from compiler.frontend.c_scop.affine import value_range
 from compiler.frontend.c_scop.numbers import as_type, folded
 from compiler.frontend.c_scop.types import BYTE, Bool, Number
 from compiler.ir import expr
-from compiler.ir.expr import LUT3_TABLE, Apply, Cast, Const, Expr
+from compiler.ir.expr import LUT3_TABLE, NEGATED, Apply, Cast, Const, Expr
 from compiler.ir.types import BIT, FLOAT32, FLOAT64, Float, Int
 from hw.ops import operation
 
@@ -97,13 +97,10 @@ def as_int(condition: Expr) -> Expr:
     return cast(condition, _INT)
 
 
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-
-
 def negation(condition: Expr) -> Expr:
     """The opposite of a bit. Of floating-point numbers one may be less, equal, greater, or none of these."""
-    if isinstance(condition, Apply) and condition.op in _OPPOSITE and _reversible(condition):
-        return apply(_OPPOSITE[condition.op], *condition.args)
+    if isinstance(condition, Apply) and condition.op in NEGATED and _reversible(condition):
+        return apply(NEGATED[condition.op], *condition.args)
     return _table(lambda p, q: 1 - p, condition, condition)
 
 
