@@ -51,10 +51,11 @@ def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
 
 
-SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6]) {
+SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6], int sums[6]) {
 #pragma scop
     for (int b = 0; b < 6; b++) bins[b] = 0;
     for (int i = 0; i < 12; i++) { bins[k[i] & 3]++; y[k[i] & 3] = x[i]; }
+    for (int i = 0; i < 3; i++) sums[k[i] & 3] += x[i];
 #pragma endscop
 }"""
 
@@ -70,8 +71,9 @@ def scatters() -> Design:
 
 @pytest.mark.parametrize("addresses", ADDRESSES)
 def test_lanes_scatter_in_order(addresses: str, scatters: Design, simulator: str) -> None:
-    """A histogram, and of several stores of one word the last."""
+    """A histogram, of several stores of one word the last, and sums of fewer terms than there could be copies."""
     inputs = {"k": ADDRESSES[addresses](12).astype(np.uint8), "y_in": np.arange(6, dtype=np.int16),
+              "sums_in": np.arange(6, dtype=np.int32),
               "x": np.random.default_rng(2).integers(-99, 99, 12).astype(np.int16)}
     run = scatters.simulate(inputs, simulator, seed=3, stall=STALLS)
     for array, values in interpret(parse_scop(SCATTERS, "f.c"), inputs).items():

@@ -244,6 +244,8 @@ HEAD = "program p scratchpad 64\narray x input int32 4 bytes 16\n"
     ("store 0 to x 0 bytes 4 rows 1", "stores to input 'x'"),
     ("run VADD VV W W S 1D d 0 a 0 b 0", "runs before its shape is set"),
     ("length 16\nrun VADD VV W W S 1D d 4 a 0 b 0", "D covers 4 to 68, outside the scratchpad of 64 bytes"),
+    ("length 4\nrows 0 0 0 0\nrun VADD VV W W S 2D d 0 a 0 b 0", "runs with no rows"),
+    ("length 0\nrun VADD VV W W S 1D d 0 a 0 b 0", "runs with no length"),
     ("length 4\nrows 3 16 0 -16\nrun VADD VV W W S 2D d 0 a 0 b 0", "B covers -32 to 16"),
     ("length 1\nrun VMAC VV W W S 1D d 0 a 0 b 0", "illegal mode (mac-operands)"),
     ("loop 0 {\n}", "a loop of 0 iterations"),

@@ -32,6 +32,8 @@ BODIES = {
     "a sum of one word that is narrowed": "for (int i = 0; i < 12; i++) y[0] = (signed char)(y[0] + x[i]);",
     "a triangle": "for (int i = 0; i < 3; i++) for (int j = i; j < 4; j++) y[k[4 * i + j] & 7] = x[i + j];",
     "one store": "for (int i = 0; i < 4; i++) y[k[i] & 7] = i; y[0] += x[0]; y[k[0] & 7] = x[1];",
+    "a sum of three elements": "for (int i = 0; i < 3; i++) y[k[i] & 7] += x[i];",
+    "a sum of five elements": "for (int i = 0; i < 5; i++) y[k[i] & 7] += x[i];",
     "affine places beside": "for (int i = 0; i < 3; i++) { y[i + 2] = n[i]; y[k[i] & 7] += y[x[i] & 7]; }",
 }
 

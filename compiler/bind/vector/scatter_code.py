@@ -73,7 +73,8 @@ class ScatterCode:
     def copies(self) -> int:
         """Of the result; 1 if elements are added where it goes."""
         cycles = 2 if isinstance(self._node.value, Access) else 1
-        copies, (*outer, vector) = WAIT // cycles, self._shape
+        *outer, vector = self._shape
+        copies = min(WAIT // cycles, vector.extent)  # no more than there are elements: each has at least one turn
         around = 2 * copies * self._pitch // self._places.row_bytes
         worth = cycles * vector.extent + around < WAIT * vector.extent
         return copies if self._node.adds and not outer and worth and copies * self._pitch <= MOST_BYTES else 1

@@ -76,6 +76,8 @@ def _check_instruction(program: VectorProgram, statement: Instruction, state: _S
     kinds = ("rows", "matrices")[:mode.dimensions]
     if any(kind not in state.values for kind in ("length", *kinds)):
         raise VectorProgramError(f"{statement}: runs before its shape is set")
+    if none := [kind for kind in ("length", *kinds) if state.values[kind][0] < 1]:
+        raise VectorProgramError(f"{statement}: runs with no {' and no '.join(none)}")
     found = touched(statement, state.values)
     spans = {"D": found.writes, **found.reads}
     if "table" in spans and isinstance(statement.a, int):
