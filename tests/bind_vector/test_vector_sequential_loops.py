@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import compiler
 from compiler.analysis.points import count_points
-from compiler.bind.vector import target
+from compiler.bind.vector import loop_forms, target
 from compiler.bind.vector.cost import Timeline
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
@@ -25,6 +26,7 @@ from compiler.bind.vector.ir import (
     unrolled,
 )
 from compiler.bind.vector.loop_reroll import LoopGroup, is_progression, loop_of
+from compiler.bind.vector.sequential_loops import unrolled_form
 from compiler.bind.vector.text import parse_program, print_program
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.c_scop import load_c, parse_scop
@@ -129,8 +131,25 @@ def test_instances_are_computed_one_by_one_where_that_is_faster(kernel: str, mon
     """Rows of a few elements, of which one or two come before others."""
     program = load_c(KERNELS / f"{kernel}.c")
     design = compare(program)
-    monkeypatch.setattr(target, "MORE_PIECES", 0)  # nothing is compiled without parts
+    monkeypatch.setattr(loop_forms, "MORE_PIECES", 0)  # nothing is compiled without parts
     assert design.predicted_cycles < compiler.compile(program, target="vector").predicted_cycles
+
+
+def test_loops_that_are_unrolled_as_well_have_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More pieces than the unrolled form has statements are not made, unless there is no unrolled form."""
+    program = load_c(KERNELS / "fdtd_2d.c")
+    in_loops = compiler.compile(program, target="vector")
+    size = unrolled_form(program)
+    assert size is not None
+    monkeypatch.setattr(target, "PIECES", 0)
+    monkeypatch.setattr(target, "unrolled_form", lambda _: replace(size, rows=2, operations=20))
+    assert compiler.compile(program, target="vector").predicted_cycles > in_loops.predicted_cycles
+
+    def refused(*_: object) -> VectorDesign:
+        raise VectorTargetError("there is no unrolled form")
+
+    monkeypatch.setattr(target, "compile_arrays", refused)
+    assert compiler.compile(program, target="vector").code == in_loops.code
 
 
 def _depth(body: Sequence[Statement]) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import isqrt, prod
+from math import inf, isqrt, prod
 
 import islpy as isl
 import numpy as np
@@ -187,7 +187,7 @@ class SequentialCode:
 
     pieces: PieceCompiler
     in_parts: bool = True
-    most: int | None = None
+    most: float = inf
     has_parts: bool = field(default=False, init=False)
 
     @property
@@ -245,8 +245,8 @@ class SequentialCode:
 
     def _piece(self, statements: Sequence[ProgramStatement], around: Mapping[int, Around]) -> Code:
         """The code of statements that can each run as a whole."""
-        if self.most is not None and len(self.pieces.choices) >= self.most:
-            raise VectorTargetError(f"{statements[0]}: its program has more than {self.most} pieces")
+        if len(self.pieces.choices) >= self.most:
+            raise VectorTargetError(f"{statements[0]}: the program has more than {self.most} pieces")
 
         def space_of(statement: ProgramStatement) -> Space:
             return Space(statement, around.get(id(statement)))

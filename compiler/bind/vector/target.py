@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.bind.vector.build import GraphBuilder
 from compiler.bind.vector.code_generation import lowered, planned
-from compiler.bind.vector.cost import cold_cycles
 from compiler.bind.vector.design import VectorDesign
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_values import check_lanes
-from compiler.bind.vector.from_program import check_numbers, from_program
+from compiler.bind.vector.from_program import from_program
 from compiler.bind.vector.gathers import with_gathers
 from compiler.bind.vector.graph import Extend, Node, nodes_of
-from compiler.bind.vector.ir import MemoryArray, Statement, VectorProgram
-from compiler.bind.vector.memory_pieces import PieceCompiler, declared_arrays, memory_arrays
+from compiler.bind.vector.ir import MemoryArray, VectorProgram
+from compiler.bind.vector.loop_forms import LoopForms
 from compiler.bind.vector.options import Options
 from compiler.bind.vector.phases import Phase
-from compiler.bind.vector.sequential_loops import SequentialCode, Unrolled, unrolled_form
+from compiler.bind.vector.sequential_loops import Unrolled, unrolled_form
 from compiler.bind.vector.spill import PhasePlanner
 from compiler.bind.vector.translate import Graph
 from compiler.bind.vector.transposed_loads import TransposedLoadPass
@@ -62,12 +62,9 @@ MOST_ROWS, MOST_OPERATIONS = 1024, 12_000
 """Statements and vector instructions, about, of such loops that are unrolled if there is no other way: as many take
 half a minute to compile, and twice as many several times that."""
 
-COMPARED = 40
-"""Phases of a program of loops of which arrays on chip and all arrays in memory are compared. Of larger programs those
-on chip are taken: what one turn writes the next one reads, and seldom is memory some percent faster."""
-
-MORE_PIECES = 2
-"""Times as many pieces of which the same is made without parts: what takes more of them seldom takes less time."""
+PIECES = 300
+"""Pieces, at least, that all forms with loops together may have where loops can be unrolled, too; of larger unrolled
+forms as many as these have statements, and a quarter of their instructions."""
 
 COLD = 4
 """Clock cycles that an instruction of unrolled loops takes at least: its code, of two words or more, is fetched."""
@@ -106,20 +103,28 @@ def _sequential(orders: Sequence[Program], options: Options) -> VectorDesign:
     """The fastest design of a program, given in one or several orders of its loops: where some carry values from turn
     to turn, with these as loops or unrolled. Raises `ArrayError` and `VectorTargetError`."""
     size = unrolled_form(orders[0]) if options.segment is None else None
-    best, reasons = _best_in_loops(orders, options) if size else (None, [])
-    if best is not None and size is not None:
-        least = COLD * size.operations + COLD_ROW * size.rows
-        if size.is_long or size.operations > UNROLLED or least > best.cycles:
-            return best
-    elif size is not None:
-        _require_small(size, reasons[0])
+    if size is None:
+        return _unrolled(orders[0], options)
+    is_compared = not size.is_long and size.rows <= MOST_ROWS and size.operations <= UNROLLED
+    forms = LoopForms(options, max(PIECES, size.rows + size.operations // 4) if is_compared else math.inf)
+    best = forms.best(orders)
+    if best is None:
+        _require_small(size, forms.reasons[0])
+    elif not is_compared or COLD * size.operations + COLD_ROW * size.rows > best.cycles:
+        return best
     try:
-        unrolled = compile_arrays(from_program(orders[0], options.spec()), options)
+        unrolled = _unrolled(orders[0], options)
     except (VectorTargetError, ArrayError):
+        if best is None and forms.left <= 0:
+            best = LoopForms(options).best(orders)  # without a limit, there is no other form
         if best is None:
             raise
         return best
     return unrolled if best is None or unrolled.cycles < best.cycles else best
+
+
+def _unrolled(program: Program, options: Options) -> VectorDesign:
+    return compile_arrays(from_program(program, options.spec()), options)
 
 
 def _require_small(size: Unrolled, reason: SluiceError) -> None:
@@ -130,72 +135,6 @@ def _require_small(size: Unrolled, reason: SluiceError) -> None:
                             f"form as loops ({reason}); unrolled they would be about {size.rows} statements and "
                             f"{size.operations} vector instructions, and the vector target unrolls at most {MOST_ROWS} "
                             f"and {MOST_OPERATIONS}: compile the program for smaller arrays, or for fpga or dataflow")
-
-
-@dataclass(frozen=True)
-class _InLoops:
-    """A design with loops, compiled from `pieces`: with arrays on chip, or all in memory, and with the instances of a
-    turn that come before and behind what it changes computed as wholes, `in_parts`, or one by one."""
-
-    design: VectorDesign
-    pieces: PieceCompiler
-    on_chip: bool
-    in_parts: bool
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether all arrays in memory need not be tried: all fit on the chip, or it would take long."""
-        resident = self.pieces.resident
-        return resident is not None and (not resident.elsewhere or len(self.pieces.choices) > COMPARED)
-
-
-def _best_in_loops(orders: Sequence[Program], options: Options) -> tuple[VectorDesign | None, list[SluiceError]]:
-    """The fastest design with loops, and why others are none. What is best for the first order is best for the others,
-    too: their arrays have the same sizes, and each design takes its time."""
-    places, forms = (True, False), (True, False)
-    best: _InLoops | None = None
-    reasons: list[SluiceError] = []
-    for order in orders:
-        check_numbers(order, options.spec())
-        for on_chip in places:
-            found = list(_in_loops(order, options, on_chip, forms, reasons))
-            best = min((*found, *((best,) if best else ())), key=lambda one: one.design.cycles, default=None)
-            if any(one.is_enough for one in found):
-                break
-        if best:
-            places, forms = (best.on_chip,), (best.in_parts,)
-    return best.design if best else None, reasons
-
-
-def _in_loops(program: Program, options: Options, on_chip: bool, forms: Sequence[bool], reasons: list[SluiceError]
-              ) -> Iterator[_InLoops]:
-    """A program whose loops carry values from turn to turn, compiled with loops, for each of `forms`: in parts, and, if
-    there are any, not in parts, in not many more pieces. None if no array fits on the chip; if turns are not alike
-    `reasons` get why."""
-    most = None
-    for in_parts in forms:
-        pieces = PieceCompiler(program, options)
-        if on_chip and not pieces.keep_on_chip():
-            return
-        code = SequentialCode(pieces, in_parts, most)
-        try:
-            yield _InLoops(_design_of(pieces, code.body()), pieces, on_chip, in_parts)
-        except (VectorTargetError, ArrayError) as error:
-            reasons.append(error)
-        if not code.has_parts:
-            return
-        most = MORE_PIECES * len(pieces.choices)
-
-
-def _design_of(pieces: PieceCompiler, body: tuple[Statement, ...]) -> VectorDesign:
-    """The design of a program that is compiled piece by piece."""
-    program, options, spec = pieces.program, pieces.options, pieces.options.spec()
-    arrays = memory_arrays(pieces)
-    body = pieces.resident.around(arrays, body) if pieces.resident else body
-    code = VectorProgram(c_identifier(program.name), spec.capacity, arrays, body)
-    verify_program(code)
-    return VectorDesign(program, declared_arrays(program), options, spec, code, tuple(pieces.choices),
-                        dict(pieces.pool.constants), round(cold_cycles(body, spec)), 0.0)
 
 
 def compile_arrays(program: ArrayProgram, options: Options | None = None) -> VectorDesign:
