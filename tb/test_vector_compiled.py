@@ -217,6 +217,27 @@ def test_recurrences_side_by_side(simulator: str) -> None:
         np.testing.assert_array_equal(run.outputs[name], wanted)
 
 
+DECAY = """
+void decay(const unsigned char a[12], int level[2], float weight[1]) {
+#pragma scop
+  for (int i = 0; i < 12; i++) {
+    level[0] -= level[0] / 4 - a[i];
+    level[1] += level[1] & a[i];
+    weight[0] -= weight[0] * 0.125f;
+  }
+#pragma endscop
+}"""
+
+
+def test_sums_of_terms_that_depend_on_them(simulator: str) -> None:
+    program = parse_scop(DECAY)
+    design = compiler.compile(program, target="vector", lanes=4, float32=True)
+    inputs = random_inputs(program, 4)
+    run = design.simulate(inputs, simulator, **SLOW)
+    for name, wanted in interpret(program, inputs).items():
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_programs(seed: int) -> None:

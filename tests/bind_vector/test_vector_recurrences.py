@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 import pytest
+from c_targets import MODELS, require_gcc_results
+from random_data import function_data
 
 import compiler
 from compiler.bind.vector.design import VectorDesign
@@ -100,6 +102,35 @@ def test_what_no_recurrence_holds_back_is_done_together(case: str) -> None:
     assert design.predicted_cycles <= most
     inputs = random_inputs(program, 5)
     np.testing.assert_array_equal(design.execute(inputs)["y"], interpret(program, inputs)["y"])
+
+
+OWN_TERMS = {
+    "itself": "s -= s;",
+    "bits of it": "s += s & x[i];",
+    "a product": "s -= s * x[i];",
+    "a narrowed difference": "s = (short)(s - (s & x[i]));",
+    "a minimum": "s = s < (s & x[i]) ? s : (s & x[i]);",
+    "elements": "for (int j = 0; j < 3; j++) y[j] -= y[j] / 3 + x[i];",
+    "an element that data choose": "y[x[i] & 3] -= y[x[i] & 3] & x[i];",
+    "a decayed number": "f[0] -= f[0] * g[i];",
+    "a grown number": "f[1] = f[1] * g[i] + f[1];",
+    "a maximum of numbers": "f[2] = fmaxf(f[2], f[2] * g[i]);",
+}
+"""Elements that become what they were and a term that depends on what they were: no sum of terms known before."""
+
+
+@pytest.mark.parametrize("count", [6, 40])
+@pytest.mark.parametrize("body", OWN_TERMS.values(), ids=OWN_TERMS)
+def test_terms_that_depend_on_what_is_accumulated(body: str, count: int) -> None:
+    text = f"""#include <math.h>
+void f(const unsigned char x[40], const float g[40], int y[4], float f[3], int t[1]) {{
+    int s = 5;
+#pragma scop
+    for (int i = 0; i < {count}; i++) {{ {body} }}
+    t[0] = s;
+#pragma endscop
+}}"""
+    require_gcc_results(text, "f", function_data(text, "f", count), MODELS["vector"], {"float32": True})
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

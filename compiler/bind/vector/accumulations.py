@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.bind.vector.float_sums import FloatAccumulation, float_accumulation, in_order, own_reads
 from compiler.bind.vector.iteration_spaces import Space
 from compiler.bind.vector.scatter_updates import keeps_bits
-from compiler.ir.expr import Apply, Cast, Expr, Read
+from compiler.ir.expr import Apply, Cast, Expr, Read, mentions
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float, Type
 
@@ -42,7 +42,7 @@ def accumulation_of(program: Program, statement: Statement) -> Accumulation | Fl
     while isinstance(value, Cast):
         value = value.arg
         kinds.append(value.type)
-    if len(own) != 1 or not isinstance(value, Apply):
+    if len(own) != 1 or not isinstance(value, Apply) or mentions(value, own[0]) != 1:
         return None
     parts = _parts(value)
     if parts is None or (len(kinds) > 1 and parts[0] not in ("add", "sub")):

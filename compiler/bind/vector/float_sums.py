@@ -18,7 +18,7 @@ from compiler.analysis.accesses import iterators_of
 from compiler.analysis.boxes import extents
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.fixed_loops import without_loops
-from compiler.ir.expr import Apply, Expr, Read
+from compiler.ir.expr import Apply, Expr, Read, mentions
 from compiler.ir.program import Program, Statement
 from compiler.ir.types import Float
 
@@ -50,7 +50,7 @@ def float_accumulation(program: Program, statement: Statement) -> FloatAccumulat
     if not isinstance(program.array(write.array).type, Float) or len(own) != 1 or not isinstance(value, Apply):
         return None
     places = [place for place, a in enumerate(value.args) if isinstance(a, Read) and a.index == own[0]]
-    if len(places) != 1 or places[0] not in _PLACES.get(value.op, ()):
+    if len(places) != 1 or places[0] not in _PLACES.get(value.op, ()) or mentions(value, own[0]) != 1:
         return None
     if value.op == "mad" and _most_terms(statement) > MOST_TERMS:
         return None  # It stays a recurrence, in a loop.
