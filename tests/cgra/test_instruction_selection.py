@@ -403,7 +403,7 @@ def test_an_expression_that_nests_too_deeply_is_named() -> None:
 
 
 WIDE = ("the array has 16-bit words, and pairs of them for sums, differences, products, comparisons, and divisions and "
-        "shifts by constants")
+        "shifts by constants; take target fpga or dataflow")
 
 
 @pytest.mark.parametrize(("value", "reason"), [
@@ -413,7 +413,7 @@ WIDE = ("the array has 16-bit words, and pairs of them for sums, differences, pr
     (Cast(Apply("add", (Cast(Read(0, U16), Int(24, True)), Const(1, Int(24, True))), Int(24, True)), U16),
      f"computes with int24; {WIDE}"),
     (Cast(Apply("div", (Cast(Read(0, U16), Int(32)), Cast(Read(1, U16), Int(32))), Int(32)), U16),
-     "divides int32 by what is no constant; the array has that for words of 16 bits"),
+     "divides int32 by what is no constant; the array has that for words of 16 bits; take target fpga or dataflow"),
     (Read(0, Int(32, True)), f"computes with int32; {WIDE}"),
     (Read(0, Int(24, True)), f"computes with int24; {WIDE}"),
     (Read(0, Fixed(16, 8, True)), f"computes with {Fixed(16, 8, True)}; the array has integer operations"),

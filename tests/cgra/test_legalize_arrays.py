@@ -79,7 +79,8 @@ def test_what_has_no_words_is_refused(value: str, reason: str) -> None:
         compiler.compile(scop(f"x[i] = {value}; y[i] = u[i]; z[i] = s[i];"), array="4x4")
     assert str(error.value) == (
         f"statement 'S0' (wide.c:3): array a holds int32; {reason}; the array target has 16-bit words, and pairs of "
-        "them for 32-bit sums, differences, products, comparisons, and divisions and shifts by constants")
+        "them for 32-bit sums, differences, products, comparisons, and divisions and shifts by constants; take target "
+        "fpga or dataflow")
 
 
 def test_values_of_iterators_beyond_int64_are_refused() -> None:

@@ -103,7 +103,8 @@ def test_orders_that_no_controller_has_are_refused_before_placement(monkeypatch:
         with pytest.raises(SluiceError) as error:
             compiler.compile(program, memory=memory)
         wanted = (r"statement 'S1.*' \(f\.c:5\) reads 't' in an order that is no loop nest with constant strides, as "
-                  f"{memory} memory tiles need; give each part of the order a loop of its own")
+                  f"{memory} memory tiles need; give each part of the order a loop of its own, or take target fpga or "
+                  "dataflow")
         assert re.search(wanted, str(error.value))
 
 

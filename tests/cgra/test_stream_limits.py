@@ -91,4 +91,5 @@ def test_rows_that_no_wide_word_fits_name_the_memories_that_take_them():
         compiler.compile(load_c(TRISOLV, N=1001), target="cgra", array="16x32")
     assert str(error.value) == (
         "statement 'S2' (apps/polybench/trisolv.c:15) reads 'L' in an order that is no loop nest with constant "
-        "strides, as pub memory tiles need; give each part of the order a loop of its own; use --memory dual-port")
+        "strides, as pub memory tiles need; give each part of the order a loop of its own, or take target fpga "
+        "or dataflow; use --memory dual-port")

@@ -93,7 +93,7 @@ class ExpressionSelector:
                 self._uses.update({id(child) for child in children(node)})
                 if isinstance(node, Apply) and node.op in DIVISIONS and isinstance(node.type, Int):
                     raise self._fail(f"divides {node.type} by what is no constant; the array has that for words of "
-                                     f"{WIDTH} bits")
+                                     f"{WIDTH} bits; take target fpga or dataflow")
             operand = self._cover(value)
         except RecursionError:
             raise self._fail("its expression is nested too deeply") from None
@@ -140,7 +140,8 @@ class ExpressionSelector:
             raise self._fail(f"computes with {type_}; the array has integer operations")
         if type_.width > WIDTH:
             raise self._fail(f"computes with {type_}; the array has {WIDTH}-bit words, and pairs of them for sums, "
-                             "differences, products, comparisons, and divisions and shifts by constants")
+                             "differences, products, comparisons, and divisions and shifts by constants; take target "
+                             "fpga or dataflow")
         return type_
 
     def _is_float(self, type_: Type) -> bool:

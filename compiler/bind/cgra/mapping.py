@@ -439,7 +439,8 @@ class _Builder:
             if not self.allocator.can_follow(replace(traffic, reads=(read,))):
                 label = readers[next(iter(served))].label
                 return (f"{label} reads '{array}' in an order that is no loop nest with constant strides, as "
-                        f"{self.mem.kind} memory tiles need; give each part of the order a loop of its own")
+                        f"{self.mem.kind} memory tiles need; give each part of the order a loop of its own, or take "
+                        "target fpga or dataflow")
         return f"memory for {traffic.title}: its readers' fetches are no affine loop nest"
 
 
@@ -523,7 +524,7 @@ def _check_arrays(program: Program, pe: PeSpec) -> None:
             raise ApplicationError(f"{statement.label()}: array {array.name} holds {array.type}"
                                    f"{'; ' * bool(reason)}{reason}; the array target has 16-bit words, and pairs of "
                                    "them for 32-bit sums, differences, products, comparisons, and divisions and shifts "
-                                   "by constants")
+                                   "by constants; take target fpga or dataflow")
 
 
 def _user(program: Program, array: Array) -> Statement:
