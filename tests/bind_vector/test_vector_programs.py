@@ -11,9 +11,11 @@ import pytest
 from compiled import check, compile_and_check
 from random_arrays import random_inputs
 
+from compiler.bind.vector import spill
 from compiler.bind.vector.apps import applications, load
 from compiler.bind.vector.errors import VectorProgramError, VectorTargetError
 from compiler.bind.vector.ir import Instruction, Loop, Setting, Transfer, at, unrolled
+from compiler.bind.vector.phases import Phase
 from compiler.bind.vector.row_streaming import SlidingPlan
 from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.text import parse_program, print_program
@@ -194,6 +196,26 @@ def test_values_are_spilled_when_registers_run_out() -> None:
     design = compile_and_check(program, inputs, lanes=1, scratchpad=64)
     assert len(design.phases) >= 2
     assert "spilled_0_0" in [a.name for a in design.code.arrays if a.role == "temporary"]
+
+
+def test_of_many_values_some_are_tried_for_spilling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coarse, then around the best: the time to divide a phase does not grow with the square of its values."""
+    arrays = [pa.input(f"x{i}", (4, 6), "int32") for i in range(64)]
+    out = arrays[0] * arrays[1]
+    for i in range(2, 64, 2):
+        out = out + (arrays[i] ^ arrays[i + 1]) * arrays[i]
+    tried: list[int] = []
+    divided, split = spill._divided, spill.split
+    monkeypatch.setattr(spill, "_divided", lambda *given: (tried.append(0), divided(*given))[1])
+
+    def counted(*given: Any) -> list[Phase]:
+        tried[-1] += 1
+        return split(*given)
+
+    monkeypatch.setattr(spill, "split", counted)
+    program = pa.program("many", out=out)
+    design = compile_and_check(program, random_inputs(program, np.random.default_rng(0)), lanes=1, scratchpad=128)
+    assert len(design.phases) > 4 and spill.TRIED < max(tried) < 2 * spill.TRIED + 20
 
 
 # Errors.

@@ -31,6 +31,14 @@ def long_sum() -> Program:
                     f"for (int i = 0; i < 32; i++) {{\n y[i] = {LONG_SUM};\n z[i] = a[i] + 1;\n}}")
 
 
+def test_programs_with_filled_tables_are_too_large_for_small_arrays() -> None:
+    """What fills a table is no sum that could be computed in rounds."""
+    program = function("const unsigned char x[20], const short t[4], const short u[2], int y[20]",
+                       "for (int i = 0; i < 20; i++) y[i] = t[x[i] >> 3 & 3] ^ u[x[i] >> 3 & 1];")
+    with pytest.raises(ArrayTooSmall, match=r"needs \d+ PE tiles, \d+ memory tiles, \d+ streams; the 2x4 array has"):
+        compiler.compile(program, array="2x4", memory="pub")
+
+
 def test_too_small_arrays_name_the_statement_that_takes_most_and_an_array_that_will_do() -> None:
     with pytest.raises(ArrayTooSmall) as error:
         compiler.compile(long_sum(), array="4x4")

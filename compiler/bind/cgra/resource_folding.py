@@ -6,6 +6,7 @@ from math import prod
 
 from compiler.analysis.accesses import iterators_of
 from compiler.bind.cgra.resource_sharing import units_of
+from compiler.ir.expr import Store
 from compiler.ir.isomorphism import first_difference
 from compiler.ir.program import Program, Statement
 from compiler.passes.directives import TransformError, fold
@@ -24,8 +25,9 @@ def choose_folds(program: Program, mem: MemTileSpec) -> str:
     """Directives that halve (or more, if they cannot be halved) the units of the statement that has the most of them,
     and of all that compute the same; "" if nothing can be folded."""
     program = normalize_loops(program)
-    units = {s.name: units_of(program, s, mem) for s in program.statements}
-    for statement in sorted(program.statements, key=lambda s: -units[s.name]):
+    sums = [s for s in program.statements if not isinstance(s.value, Store)]  # what fills a table is no sum
+    units = {s.name: units_of(program, s, mem) for s in sums}
+    for statement in sorted(sums, key=lambda s: -units[s.name]):
         for rounds in _ROUNDS if units[statement.name] > 1 else ():
             text = _folds(program, statement, rounds)
             if text:

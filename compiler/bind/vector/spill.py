@@ -31,6 +31,9 @@ cycles: recurrences become hundreds of small phases, and none of them is worth t
 STATEMENTS = 200_000
 """Statements of code that searches for plans may time for one program."""
 
+TRIED = 16
+"""Values, about, that are tried at a time of those that might be stored in memory."""
+
 Planned = tuple[Phase, Choice]
 Picks = Callable[[Phase, Sizes, VectorSpec], Choice]
 """How the plan of a phase is found. Raises `VectorTargetError` if none fits the scratchpad."""
@@ -125,12 +128,19 @@ def _prefix(number: int) -> str:
 
 
 def _divided(phase: Phase, spec: VectorSpec, builder: GraphBuilder, prefix: str) -> list[Phase] | None:
-    best, least = None, _least_bytes(phase, spec)
-    for node in _candidates(phase):
-        parts = split(phase.graph, builder, (node,), prefix)
-        needed = max(_least_bytes(part, spec) for part in parts)
-        if needed < least:
-            best, least = parts, needed
+    """The phases, of which one holds the value that leaves the least to hold at once; None if no value does. Of many
+    values, in their order, some are tried, and then those around the best of these."""
+    best, least, place = None, _least_bytes(phase, spec), 0
+    nodes = list(_candidates(phase))
+    near, step = range(len(nodes)), len(nodes) + 1
+    while step > 1:
+        step = max(1, len(near) // TRIED)
+        for number in near[::step]:
+            parts = split(phase.graph, builder, (nodes[number],), prefix)
+            needed = max(_least_bytes(part, spec) for part in parts)
+            if needed < least:
+                best, least, place = parts, needed, number
+        near = range(max(0, place - step + 1), min(place + step, len(nodes)))
     if best is not None:
         best[-1].temporaries += phase.temporaries
     return best
