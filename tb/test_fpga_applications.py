@@ -115,6 +115,19 @@ def test_recurrences_side_by_side(simulator):
     assert design.predicted_cycles <= 2 * 12 * 3
 
 
+def test_a_recurrence_of_hundreds_of_cycles(simulator):
+    """Ten divisions one after the other, each of the result of the one before."""
+    body = "".join(f"s /= x[i] | {k}; " for k in range(1, 11))
+    program = parse_scop(f"""void f(const int x[3], int y[3]) {{
+#pragma scop
+    for (int i = 0; i < 3; i++) {{ int s = i ? y[i - 1] + (7 << 26) : 7 << 28; {body} y[i] = s; }}
+#pragma endscop
+}}""", "f.c")
+    design = compiler.compile(program, target="fpga")
+    assert design.predicted_cycles > 2 * 10 * 32
+    check(program, design, simulator, seed=6, stall=STALLS)
+
+
 def test_random_programs(simulator):
     count = 1 if simulator == "verilator" else 4
 

@@ -73,6 +73,29 @@ def test_divisions_take_the_cycles_of_their_steps():
     assert cycles == 16
 
 
+def divisions(count):
+    divisors = "".join(f" / (x[i] | {k})" for k in range(1, count + 1))
+    return parse_scop(f"""void f(const int x[5], int y[1]) {{
+    int s = y[0];
+#pragma scop
+    for (int i = 0; i < 5; i++)
+        s = {"(" * count}s{divisors.replace(" /", ") /")};
+    y[0] = s;
+#pragma endscop
+}}""", "f.c")
+
+
+def test_recurrences_of_hundreds_of_cycles():
+    """Initiation intervals have no end at what is usual; those of thousands are refused with what takes them."""
+    design = exact(divisions(9))
+    assert 9 * 32 * 5 <= design.predicted_cycles <= 1.5 * 9 * 33 * 5
+    with pytest.raises(FpgaError) as caught:
+        compiler.compile(divisions(150), target="fpga")
+    assert str(caught.value) == (
+        "statement 'S0' (f.c:5): its recurrence latency exceeds the distance of its loop-carried dependence, at the "
+        "largest initiation interval, too; take target dataflow, whose operators wait for their operands")
+
+
 def test_other_clock_rates():
     with pytest.raises(FpgaError, match="option clock_mhz is 501, must be 1 to 500"):
         compiler.compile(recurrence("iir"), target="fpga", clock_mhz=501)

@@ -35,7 +35,8 @@ class SlowRecurrence(FpgaError):
     def __init__(self, name: str, label: str = "", idling: InitiationIntervals | None = None,
                  nodes: tuple[int, ...] = (), excess: int = 0, latency: int = 0):
         super().__init__(f"{label or name}: its recurrence latency exceeds the distance of its loop-carried "
-                         "dependence, at the largest initiation interval, too")
+                         "dependence, at the largest initiation interval, too; take target dataflow, whose operators "
+                         "wait for their operands")
         self.name, self.idling, self.nodes = name, idling, nodes
         self.excess, self.latency = excess, latency
 

@@ -47,7 +47,7 @@ from hw.errors import SluiceError
 
 __all__ = ["PipelineSpace", "Stages"]
 
-_INTERVALS = (*range(1, 9), 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+_INTERVALS = (*range(1, 9), *(n << k for k in range(2, 11) for n in (3, 4)))
 """Initiation intervals that are tried."""
 
 _MOST_LOOPS = 14
