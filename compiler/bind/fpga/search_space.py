@@ -48,7 +48,7 @@ from hw.errors import SluiceError
 __all__ = ["PipelineSpace", "Stages"]
 
 _INTERVALS = (*range(1, 9), *(n << k for k in range(2, 11) for n in (3, 4)))
-"""Initiation intervals that are tried."""
+"""Initiation intervals that are tried, besides the least ones that recurrences have."""
 
 _MOST_LOOPS = 14
 """Most loops around a statement; what is symbolic takes seconds then."""
@@ -302,23 +302,24 @@ class PipelineSpace:
         best: FpgaDesign | None = None
         found: FpgaDesign | Infeasible = Infeasible(TooLateError("nothing is tried"))
         slow: frozenset[str] = frozenset()
-        least = 1
-        for interval in _INTERVALS:
-            while interval >= least:
-                trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
-                found = yield from self._idling(trial, min(known, _expected(best) if best else NEVER))
-                if not isinstance(found, Infeasible):
-                    best = min(best or found, found, key=_expected)
-                    if best is not found or not best.schedule.pace.idle:
-                        return best
-                    break
-                if isinstance(found.cause, SlowRecurrence):
-                    least = max(least, found.cause.least_interval(interval))
-                before, slow = slow, self._slower(choice, found.cause, slow)
-                if not isinstance(found.cause, SlowRecurrence) and slow == before:
-                    return best or found
-                if interval == 1 or slow == before:
-                    break
+        interval = 1
+        while interval <= _INTERVALS[-1]:
+            trial = replace(choice, pace=InitiationIntervals(interval, slow or None))
+            found = yield from self._idling(trial, min(known, _expected(best) if best else NEVER))
+            if not isinstance(found, Infeasible):
+                best = min(best or found, found, key=_expected)
+                if best is not found or not best.schedule.pace.idle:
+                    return best
+                interval = _larger(interval)
+                continue
+            least = found.cause.least_interval(interval) if isinstance(found.cause, SlowRecurrence) else interval
+            before, slow = slow, self._slower(choice, found.cause, slow)
+            if not isinstance(found.cause, SlowRecurrence) and slow == before:
+                return best or found
+            if least > interval:
+                interval = least
+            elif interval == 1 or slow == before:
+                interval = _larger(interval)
         return best or found
 
     def _slower(self, choice: Candidate, cause: Exception, slow: frozenset[str]) -> frozenset[str]:
@@ -405,6 +406,11 @@ def _waits_for_arrays(design: FpgaDesign) -> bool:
 def _needs_boxes(program: Program) -> bool:
     """Whether there are statements that no static schedule takes."""
     return any(statement.box() is None for statement in program.statements)
+
+
+def _larger(interval: int) -> int:
+    """The next one of the intervals that are tried."""
+    return next((step for step in _INTERVALS if step > interval), interval + 1)
 
 
 def _expected(design: FpgaDesign) -> int:
