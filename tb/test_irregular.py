@@ -51,6 +51,23 @@ def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
 
 
+BETWEEN = """void f(const unsigned char x[8], int h[8]) {
+#pragma scop
+    for (int i = 0; i < 5; i++) { h[x[i] & 7] ^= 5; h[x[i] & 7] -= 7; }
+    for (int i = 0; i < 3; i++) for (int j = 0; j < 2; j++) h[x[i] & 7] = x[j];
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize("target", ["fpga", "dataflow"])
+def test_indices_that_several_accesses_take(target: str, simulator: str) -> None:
+    """One after the other, between two words of the stream of indices."""
+    program = parse_scop(BETWEEN, "f.c")
+    inputs = {"x": np.array([242, 11, 129, 0, 93, 1, 4, 72], np.uint8), "h_in": np.arange(8, dtype=np.int32) * 100}
+    run = compiler.compile(program, target=target).simulate(inputs, simulator, seed=7, stall=STALLS)
+    np.testing.assert_array_equal(run.outputs["h"], interpret(program, inputs)["h"])
+
+
 SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6], int sums[6]) {
 #pragma scop
     for (int b = 0; b < 6; b++) bins[b] = 0;

@@ -10,6 +10,7 @@ import pytest
 from kernel_bench import run_kernel
 from network_programs import program
 
+from compiler.bind.dataflow import build_kernel, tapped_lines, validate
 from compiler.bind.dataflow.design import DataflowDesign
 from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.options import Options
@@ -17,7 +18,7 @@ from compiler.bind.dataflow.target import compile_program
 from compiler.bind.dataflow.validate import validate_kernel
 from compiler.cli.input_files import random_inputs
 from compiler.frontend.apps import load
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 from compiler.ir.interpret import interpret
 from compiler.ir.program import Program
 from hw.dataflow.spec import ChannelSpec, KernelError
@@ -72,6 +73,30 @@ def test_f33_damaged_lines(name: str) -> None:
     part = next(c for c in channels if c.kind == "line" and c.ahead)
     with pytest.raises(KernelError, match=rf"channel {part.name} \(line\) of depth {part.ahead - 1} holds nothing"):
         replace(part, depth=part.ahead - 1)
+
+
+BETWEEN = """void f(const unsigned char x[8], int h[8]) {
+#pragma scop
+    for (int i = 0; i < 5; i++) { h[x[i] & 7] ^= 5; h[x[i] & 7] -= 7; }
+    for (int i = 0; i < 3; i++) for (int j = 0; j < 2; j++) h[x[i] & 7] = x[j];
+#pragma endscop
+}"""
+"""Loads and stores take their indices between two words of `x`, one after the other."""
+
+
+@pytest.mark.parametrize("few", [None, 0], ids=["counted", "symbols"])
+def test_words_that_are_read_between_firings_have_come(few: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if few is not None:
+        monkeypatch.setattr(build_kernel, "FEW_WORDS", few)
+        monkeypatch.setattr(validate, "FEW_TICKS", few)
+    tested = parse_scop(BETWEEN, "f.c")
+    design = compile_program(tested, Options())
+    inputs = {"x": np.array([242, 11, 129, 0, 93, 1, 4, 72], np.uint8), "h_in": np.arange(8, dtype=np.int32) * 100}
+    run = run_kernel(tested, design.plan, inputs, 0.2)
+    np.testing.assert_array_equal(run.outputs["h"], interpret(tested, inputs)["h"])
+    monkeypatch.setattr(tapped_lines, "_read_early", lambda *_: None)
+    with pytest.raises(DataflowError, match=r"when it has no word|read before its word has come"):
+        compile_program(tested, Options())
 
 
 def test_words_of_windows_are_near_the_live_ones() -> None:

@@ -30,6 +30,15 @@ class CountedFirings:
         found = np.searchsorted(self.ticks, words.read) - np.searchsorted(self.ticks, words.written)
         return int(found[0]) if (found == found[0]).all() else None
 
+    def after_reading(self, item: Carried, steps: int) -> int | None:
+        """The most ticks from the reading of a word to the firing `steps` after its own; None if there is none for
+        some."""
+        words = item.words
+        if not isinstance(words, CountedTicks):
+            words = words.numbers(UncountedError("its node's firings are looked at"))
+        later = np.searchsorted(self.ticks, words.written) + steps
+        return int((self.ticks[later] - words.read).max()) if int(later.max()) < len(self.ticks) else None
+
     def gap(self, steps: int) -> int:
         """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in
         all."""
@@ -53,10 +62,20 @@ class SymbolicFirings:
 
     def behind(self, item: Carried) -> int | None:
         """How many firings before it is read each word of an edge is written, None if that differs."""
-        edge = item.edge
-        relation = edge.relation.apply_domain(self.times[edge.source]).apply_range(self.times[edge.sink])
-        low, high = self.fired.between(relation) or (None, None)
+        low, high = self.fired.between(self._relation(item)) or (None, None)
         return low if low == high else None
+
+    def after_reading(self, item: Carried, steps: int) -> int | None:
+        """The most ticks from the reading of a word to the firing `steps` after its own; None if there is none for
+        some."""
+        reads = self._relation(item).reverse()
+        later = reads.apply_range(self.fired.shift(steps))
+        return ticks_between(later, self.clock)[1] if reads.domain().is_subset(later.domain()) else None
+
+    def _relation(self, item: Carried) -> isl.Map:
+        """{firing that writes a word -> vector at which it is read}."""
+        edge = item.edge
+        return edge.relation.apply_domain(self.times[edge.source]).apply_range(self.times[edge.sink])
 
     def gap(self, steps: int) -> int:
         """The least ticks from a firing to the one `steps` after it; for more steps than there are, as many as in

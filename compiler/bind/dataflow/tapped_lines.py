@@ -82,8 +82,12 @@ def _line(channels: Sequence[ChannelSpec], carried: Sequence[Carried], numbers: 
     while taps:
         placed = _placed(taps, fired)
         if _follows(channels[taps[0].number].written, 0, placed[0], fired):
-            return dict(_parts(channels, placed, fired, push))
-        taps = taps[1:]
+            early = _read_early(channels, carried, placed, fired)
+            if early is None:
+                return dict(_parts(channels, placed, fired, push))
+            taps = [tap for tap in taps if tap.number != early]
+        else:
+            taps = taps[1:]
     return {}
 
 
@@ -111,6 +115,25 @@ def _placed(taps: Sequence[_Tap], fired: Firings) -> list[_Tap]:
 def _follows(left: int, behind: int, tap: _Tap, fired: Firings) -> bool:
     """Whether a part that ends with `tap` can take words that are given `left` ticks after a firing."""
     return left == tap.left or left + _LATENCY <= tap.left + fired.gap(tap.behind - behind)
+
+
+def _read_early(channels: Sequence[ChannelSpec], carried: Sequence[Carried], placed: Sequence[_Tap],
+                fired: Firings) -> int | None:
+    """The number of a channel that is read, between two firings, before a word has come to where it waits; None if
+    there is none. Where a part steps with the firings words are at its end from one to the next."""
+    left, gone = channels[placed[0].number].written, 0
+    waits: tuple[int, int] | None = (gone, left)  # firings after its own, and ticks, until a word is where it waits
+    for tap in placed:
+        if left != tap.left:
+            waits = gone, left + _LATENCY
+        elif tap.behind > gone:
+            waits = None
+        left, gone = tap.left, tap.behind
+        if waits is not None:
+            firing = fired.after_reading(carried[tap.number], waits[0])
+            if firing is None or firing + waits[1] > tap.left:
+                return tap.number
+    return None
 
 
 def _parts(channels: Sequence[ChannelSpec], placed: Sequence[_Tap], fired: Firings,

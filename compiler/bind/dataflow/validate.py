@@ -239,7 +239,21 @@ class _Validation:
         ticks = np.arange(self.count)
         words = np.searchsorted(giving, ticks) - self._reach(channel, giving)
         there = (words >= 0) & (words < len(giving))
+        ticks, words = ticks[there], words[there]
+        there = self._arrived(channel, giving, ticks, words)
         return ticks[there], words[there]
+
+    def _arrived(self, part: ChannelSpec, giving: np.ndarray, ticks: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Which words are at the end of a part of a line when they are read in ticks that may not be firings: all,
+        where it steps; what waits in a queue, or goes through, has to have come."""
+        before = None if part.after is None else self._before(part)
+        if not part.queued and part.depth:
+            return np.ones(len(words), np.bool_)
+        if not part.queued and before is not None:
+            return self._arrived(before, giving, ticks, words)
+        taken = words + (self._reach(before, giving) if before else 0)
+        come = giving[np.minimum(taken, len(giving) - 1)] + part.written + _MEMORY_LATENCY * part.queued
+        return (taken < len(giving)) & (come <= ticks + part.left)
 
     def _reach(self, part: ChannelSpec, giving: np.ndarray) -> int:
         """How many firings of the source ago the words at the end of a part were given; it and the parts before it are

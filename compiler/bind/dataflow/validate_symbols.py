@@ -199,9 +199,23 @@ class SymbolicValidation:
     # Lines.
 
     def _line(self, channel: ChannelSpec, words: isl.Map) -> bool:
-        """As many firings of the source have gone as the line has places up to here."""
+        """As many firings of the source have gone as the line has places up to here, and the words have come."""
         reach = self._reach(channel)
+        if not self._arrived(channel, words):
+            self._fail(f"channel {channel.name} is read before its word has come")
         return self.walks[channel.source].between(words) == (-reach, -reach)
+
+    def _arrived(self, part: ChannelSpec, words: isl.Map) -> bool:
+        """Whether `words` are at the end of a part of a line when they are read, in ticks that may not be firings:
+        where it steps they are; what waits in a queue, or goes through, has to have come."""
+        before = None if part.after is None else self.kernel.channels[part.after]
+        if not part.queued and part.depth:
+            return True
+        if not part.queued and before is not None:
+            return self._arrived(before, words)
+        taken = words.apply_range(self.walks[part.source].shift(self._reach(before) if before else 0))
+        latest = part.left - part.written - _MEMORY_LATENCY * part.queued
+        return words.domain().is_subset(taken.domain()) and ticks_between(taken, self.clock)[1] <= latest
 
     def _reach(self, part: ChannelSpec) -> int:
         """How many firings of the source ago the words at the end of a part were given; each part is checked once."""
