@@ -174,3 +174,13 @@ def test_values_of_one_statement() -> None:
     inputs = {"x": np.array([9], np.int32)}
     [name] = [statement.name for statement in HALVING.statements if statement.write.array == "y"]
     assert statement_values(HALVING, inputs, name).tolist() == interpret(HALVING, inputs)["y"].tolist()
+
+
+def test_loops_of_nothing_but_zeros() -> None:
+    """Their word stays what it is, as that of a loop that has ended does; nothing is inside of the loop."""
+    program = of_body("for (int i = 0; i < 7; i++) for (int j = 0; j < 3; j++) a ^= 0;\n"
+                      "for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) a -= a;", "const int x[1], int y[1]",
+                      "a = x[0];", "y[0] += a;")
+    inputs = {"x": np.array([5], np.int32), "y_in": np.array([3], np.int32)}
+    design = compiler.compile(program, target="fpga")
+    assert run_design(design, inputs)["y"] == interpret(program, inputs)["y"] == [3]

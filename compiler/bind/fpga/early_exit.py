@@ -275,7 +275,7 @@ def _window(spec: PipelineSpec, flag: _Flag) -> Loop:
     begun = max([flag.first, *(nested.walk.start for nested in inside)]) + flag.period
     ended = min([flag.last, *(nested.inside.last - nested.once.last + nested.walk.start for nested in inside)])
     if flag.around:  # all walks of the loop are still in it when it has been left
-        ended = min(ended + flag.period, *(nested.inside.last for nested in inside)) - flag.period
+        ended = min([ended + flag.period, *(nested.inside.last for nested in inside)]) - flag.period
     loop = Loop(flag.period, max(first, begun) + _MARGIN, min(last, ended + flag.period) - 1, flag.around)
     if loop.last - loop.first < flag.period:
         raise _NotQuiet("there are other statements in the same cycles, or loops inside it")
