@@ -34,13 +34,13 @@ def test_no_design_is_built_twice_for_the_cycles_of_its_start() -> None:
 
 
 def test_intervals_below_what_a_recurrence_takes_are_not_tried() -> None:
-    """The division of PolyBench adi takes 40 cycles and comes back in the next iteration: between 1 and 48 no interval
+    """The division of PolyBench adi takes many cycles and is needed in the next iteration: between 1 and 36 no interval
     is long enough as the loops are."""
     with record_attempts() as record:
         design = compiler.compile(load_c(KERNELS / "adi.c"), target="fpga")
     asked = [one.choice for one in record if "loops changed" not in one.choice]
     tried = {int(choice.removeprefix("initiation interval ").split()[0].strip(";,")) for choice in asked}
-    assert tried == {1, 48} and design.predicted_start_to_done <= 1246
+    assert tried == {1, 36} and design.predicted_start_to_done <= 1246
 
 
 @pytest.mark.parametrize("most", [4, 40, 1 << 40])
