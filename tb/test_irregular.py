@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from addressed_nests import A, B, T, X, gather, histogram
+from addressed_nests import BETWEEN, BETWEEN_DATA, A, B, T, X, gather, histogram
 from c_targets import require_gcc_results, simulated
 from irregular_programs import DATA, INTEGERS, case_of, design_of
 
@@ -51,21 +51,12 @@ def test_lanes_gather_what_gcc_reads(name: str, simulator: str) -> None:
         np.testing.assert_array_equal(values, wanted[array], err_msg=f"{name}: {array}")
 
 
-BETWEEN = """void f(const unsigned char x[8], int h[8]) {
-#pragma scop
-    for (int i = 0; i < 5; i++) { h[x[i] & 7] ^= 5; h[x[i] & 7] -= 7; }
-    for (int i = 0; i < 3; i++) for (int j = 0; j < 2; j++) h[x[i] & 7] = x[j];
-#pragma endscop
-}"""
-
-
 @pytest.mark.parametrize("target", ["fpga", "dataflow"])
 def test_indices_that_several_accesses_take(target: str, simulator: str) -> None:
     """One after the other, between two words of the stream of indices."""
     program = parse_scop(BETWEEN, "f.c")
-    inputs = {"x": np.array([242, 11, 129, 0, 93, 1, 4, 72], np.uint8), "h_in": np.arange(8, dtype=np.int32) * 100}
-    run = compiler.compile(program, target=target).simulate(inputs, simulator, seed=7, stall=STALLS)
-    np.testing.assert_array_equal(run.outputs["h"], interpret(program, inputs)["h"])
+    run = compiler.compile(program, target=target).simulate(BETWEEN_DATA, simulator, seed=7, stall=STALLS)
+    np.testing.assert_array_equal(run.outputs["h"], interpret(program, BETWEEN_DATA)["h"])
 
 
 SCATTERS = """void f(const unsigned char k[12], const short x[12], short y[6], int bins[6], int sums[6]) {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from addressed_nests import BETWEEN, BETWEEN_DATA
 from kernel_bench import run_kernel
 from network_programs import program
 
@@ -75,15 +76,6 @@ def test_f33_damaged_lines(name: str) -> None:
         replace(part, depth=part.ahead - 1)
 
 
-BETWEEN = """void f(const unsigned char x[8], int h[8]) {
-#pragma scop
-    for (int i = 0; i < 5; i++) { h[x[i] & 7] ^= 5; h[x[i] & 7] -= 7; }
-    for (int i = 0; i < 3; i++) for (int j = 0; j < 2; j++) h[x[i] & 7] = x[j];
-#pragma endscop
-}"""
-"""Loads and stores take their indices between two words of `x`, one after the other."""
-
-
 @pytest.mark.parametrize("few", [None, 0], ids=["counted", "symbols"])
 def test_words_that_are_read_between_firings_have_come(few: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if few is not None:
@@ -91,9 +83,8 @@ def test_words_that_are_read_between_firings_have_come(few: int | None, monkeypa
         monkeypatch.setattr(validate, "FEW_TICKS", few)
     tested = parse_scop(BETWEEN, "f.c")
     design = compile_program(tested, Options())
-    inputs = {"x": np.array([242, 11, 129, 0, 93, 1, 4, 72], np.uint8), "h_in": np.arange(8, dtype=np.int32) * 100}
-    run = run_kernel(tested, design.plan, inputs, 0.2)
-    np.testing.assert_array_equal(run.outputs["h"], interpret(tested, inputs)["h"])
+    run = run_kernel(tested, design.plan, BETWEEN_DATA, 0.2)
+    np.testing.assert_array_equal(run.outputs["h"], interpret(tested, BETWEEN_DATA)["h"])
     monkeypatch.setattr(tapped_lines, "_read_early", lambda *_: None)
     with pytest.raises(DataflowError, match=r"when it has no word|read before its word has come"):
         compile_program(tested, Options())

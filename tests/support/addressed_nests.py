@@ -12,6 +12,17 @@ INT32, UINT8 = Int(32), Int(8, signed=False)
 X = np.array([3, 77, 3, 3, 130, 255, 77, 0], np.uint8)
 
 
+BETWEEN = """void f(const unsigned char x[8], int h[8]) {
+#pragma scop
+    for (int i = 0; i < 5; i++) { h[x[i] & 7] ^= 5; h[x[i] & 7] -= 7; }
+    for (int i = 0; i < 3; i++) for (int j = 0; j < 2; j++) h[x[i] & 7] = x[j];
+#pragma endscop
+}"""
+"""Loads and stores take their indices between two words of `x`, one after the other."""
+
+BETWEEN_DATA = {"x": np.array([242, 11, 129, 0, 93, 1, 4, 72], np.uint8), "h_in": np.arange(8, dtype=np.int32) * 100}
+
+
 def histogram() -> Program:
     """How often each value modulo 16 is in an input; the bins are 0 at first."""
     prg = prog("histogram", INT32)

@@ -24,18 +24,14 @@ class CountedFirings:
 
     def behind(self, item: Carried) -> int | None:
         """How many firings before it is read each word of an edge is written, None if that differs."""
-        words = item.words
-        if not isinstance(words, CountedTicks):
-            words = words.numbers(UncountedError("its node's firings are looked at"))
+        words = _counted(item)
         found = np.searchsorted(self.ticks, words.read) - np.searchsorted(self.ticks, words.written)
         return int(found[0]) if (found == found[0]).all() else None
 
     def after_reading(self, item: Carried, steps: int) -> int | None:
         """The most ticks from the reading of a word to the firing `steps` after its own; None if there is none for
         some."""
-        words = item.words
-        if not isinstance(words, CountedTicks):
-            words = words.numbers(UncountedError("its node's firings are looked at"))
+        words = _counted(item)
         later = np.searchsorted(self.ticks, words.written) + steps
         return int((self.ticks[later] - words.read).max()) if int(later.max()) < len(self.ticks) else None
 
@@ -51,6 +47,13 @@ class CountedFirings:
         negative ones."""
         gone = np.searchsorted(self.ticks + extra, self.ticks, side="right")
         return int((np.arange(1, len(self.ticks) + 1) - gone).max())
+
+
+def _counted(item: Carried) -> CountedTicks:
+    """The words of an edge one by one."""
+    words = item.words
+    return words if isinstance(words, CountedTicks) else \
+        words.numbers(UncountedError("its node's firings are looked at"))
 
 
 class SymbolicFirings:

@@ -246,12 +246,11 @@ class _Validation:
     def _arrived(self, part: ChannelSpec, giving: np.ndarray, ticks: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Which words are at the end of a part of a line when they are read in ticks that may not be firings: all,
         where it steps; what waits in a queue, or goes through, has to have come."""
-        before = None if part.after is None else self._before(part)
         if not part.queued and part.depth:
             return np.ones(len(words), np.bool_)
-        if not part.queued and before is not None:
-            return self._arrived(before, giving, ticks, words)
-        taken = words + (self._reach(before, giving) if before else 0)
+        if not part.queued and part.after is not None:
+            return self._arrived(self._before(part), giving, ticks, words)
+        taken = words + self._reach(part, giving) - part.ahead
         come = giving[np.minimum(taken, len(giving) - 1)] + part.written + _MEMORY_LATENCY * part.queued
         return (taken < len(giving)) & (come <= ticks + part.left)
 

@@ -208,12 +208,11 @@ class SymbolicValidation:
     def _arrived(self, part: ChannelSpec, words: isl.Map) -> bool:
         """Whether `words` are at the end of a part of a line when they are read, in ticks that may not be firings:
         where it steps they are; what waits in a queue, or goes through, has to have come."""
-        before = None if part.after is None else self.kernel.channels[part.after]
         if not part.queued and part.depth:
             return True
-        if not part.queued and before is not None:
-            return self._arrived(before, words)
-        taken = words.apply_range(self.walks[part.source].shift(self._reach(before) if before else 0))
+        if not part.queued and part.after is not None:
+            return self._arrived(self.kernel.channels[part.after], words)
+        taken = words.apply_range(self.walks[part.source].shift(self._reach(part) - part.ahead))
         latest = part.left - part.written - _MEMORY_LATENCY * part.queued
         return words.domain().is_subset(taken.domain()) and ticks_between(taken, self.clock)[1] <= latest
 

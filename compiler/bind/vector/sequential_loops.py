@@ -85,8 +85,11 @@ class _Place:
 
     def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
         """The same in a turn of another loop."""
-        return _Place(times if self.times is None else self.times.intersect(times),
-                      agree if self.agree is None else self.agree.intersect(agree))
+        return _Place(times if self.times is None else self.times.intersect(times), self.agreeing(agree))
+
+    def agreeing(self, agree: isl.Map) -> isl.Map:
+        """Times that agree in the turns around it and by `agree`."""
+        return agree if self.agree is None else self.agree.intersect(agree)
 
 
 def _restricted(program: Program, statement: ProgramStatement, place: _Place) -> ProgramStatement:
@@ -283,7 +286,7 @@ class SequentialCode:
         if turns.count > 2 * self._block and self._feeds_blocks(group, place, turns):
             return self._blocks(group, place, turns)
         if self.in_parts:
-            pairs = self._inside(self._parts(group, place, turns), place)
+            pairs = self._inside(self._split(group, place, turns), place)
             group = [s for s, _ in pairs]
         boxes = self._around(pairs, turns)
         if not any(isinstance(box, MovingBoxes) for box in boxes.values()):
@@ -295,10 +298,9 @@ class SequentialCode:
         pairs = [(s, _restricted(self.program, s, place)) for s in group]
         return [(s, now) for s, now in pairs if not now.domain.is_empty()]
 
-    def _parts(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> list[ProgramStatement]:
+    def _split(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns) -> list[ProgramStatement]:
         """Statements of a loop, those that need themselves within a turn in parts that do not."""
-        same = turns.same(self._time_space(), 1)
-        agree = same if place.agree is None else place.agree.intersect(same)
+        agree = place.agreeing(turns.same(self._time_space(), 1))
         parts = [part for statement in group for part in split_by_order(self.program, statement, agree)]
         self.has_parts |= len(parts) > len(group)
         return parts
@@ -340,8 +342,7 @@ class SequentialCode:
         """Whether turns write as much as others, and even the last one of a block accumulates over what other blocks
         have made."""
         space, block = self._time_space(), self._block
-        same = turns.same(space, block)
-        inside = same if place.agree is None else place.agree.intersect(same)
+        inside = place.agreeing(turns.same(space, block))
         first, last = (place.inside(turns.part(space, turn, turn), inside) for turn in (block, 2 * block - 1))
         return all(self._writes_as_much(s, first, last) for s in group) and \
             any(self._accumulates_others(group, s, last, inside) for s in group)
@@ -370,8 +371,7 @@ class SequentialCode:
         """The code of a loop block by block; the last one may be shorter."""
         block, space = self._block, self._time_space()
         same = turns.same(space, block)
-        inside = same if place.agree is None else place.agree.intersect(same)
-        parts = split_by_sources(self.program, group, inside)
+        parts = split_by_sources(self.program, group, place.agreeing(same))
 
         @cache
         def made(number: int) -> Code:
