@@ -12,7 +12,7 @@ from compiler.ir.limits import PROGRAM_LIMITS
 from compiler.ir.program import Program
 from hw.errors import SluiceError
 
-__all__ = ["box_volume", "count_instances", "require_few", "require_shallow"]
+__all__ = ["are_few", "box_volume", "count_instances", "includes", "require_few", "require_shallow"]
 
 
 _FEW = 4096
@@ -25,12 +25,24 @@ def count_instances(points: isl.Set) -> int:
     (`compiler.analysis.counting`), whose points isl looks at."""
     if points.is_box():
         return box_volume(points)
-    if box_volume(points) <= _FEW:
+    if are_few(points):
         return points.count_val().to_python()
     try:
         return count(points)
     except UncountedError:
         return points.count_val().to_python()
+
+
+def are_few(points: isl.Set) -> bool:
+    """Whether the points of a bounded set are looked at faster one by one than in any other way."""
+    return box_volume(points) <= _FEW
+
+
+def includes(points: isl.Set, others: isl.Set) -> bool:
+    """Whether all of `others` are among `points`, which isl proves slowly where these are in many pieces."""
+    if not are_few(others):
+        return others.is_subset(points)
+    return points.intersect(others).count_val().eq(others.count_val())
 
 
 def require_few(points: isl.Set, what: str, reason: object, error: type[SluiceError]) -> None:

@@ -25,6 +25,7 @@ from random_float_kernels import float_kernel_function
 from random_float_nests import float_nest_function
 from random_kernels import kernel_function
 from random_language import language_function
+from random_loop_heads import loop_head_function
 from random_nests import nest_function
 from random_orders import order_function
 from random_tables import table_function
@@ -71,6 +72,7 @@ GENERATORS: Mapping[str, Generator] = {
     "tables": Generator(table_function, 2),
     "exits": Generator(exit_function, 3, ("fpga", "dataflow", "vector")),
     "inner exits": Generator(inner_exit_function, 3, ("fpga", "dataflow", "vector")),
+    "loop heads": Generator(loop_head_function, 3, ("fpga", "dataflow", "vector")),
     "floats": Generator(float_function, 1, ("dataflow", "fpga", "systolic")),
     "float nests": Generator(float_nest_function, 2, ("dataflow", "fpga", "systolic")),
     "float kernels": Generator(float_kernel_function, 2, ("systolic", "dataflow", "fpga")),

@@ -137,8 +137,13 @@ def _delayed(value: np.ndarray, cycles: int) -> np.ndarray:
 
 
 def _operator(spec: PipelineSpec, cell: OperatorCell, operands: list[np.ndarray]) -> np.ndarray:
+    return _delayed(_computed(spec, cell, operands), cell.latency)
+
+
+def _computed(spec: PipelineSpec, cell: OperatorCell, operands: list[np.ndarray]) -> np.ndarray:
+    """What the operation makes of its operands, as soon as it has them."""
     if is_floating(cell.op, (cell.word, *cell.words)):
-        return _delayed(np.array(compute_floats(cell, operands), object), cell.latency)
+        return np.array(compute_floats(cell, operands), object)
     if cell.op == "cast":
         result = operands[0]
     elif cell.op == "table":
@@ -147,7 +152,7 @@ def _operator(spec: PipelineSpec, cell: OperatorCell, operands: list[np.ndarray]
     else:
         width = 1 if cell.op == "lut3" else max(word.width for word in cell.words)
         result = operation(cell.op).evaluate(width, *operands)
-    return _delayed(np.array(Int(cell.word.width, cell.word.signed).wrap(result), object), cell.latency)
+    return np.array(Int(cell.word.width, cell.word.signed).wrap(result), object)
 
 
 _QUICK = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "and": operator.and_, "or": operator.or_,
@@ -263,7 +268,7 @@ class _Cycles:
         if cell.op in _QUICK and not is_floating(cell.op, (cell.word, *cell.words)):
             return _wrapped(int(_QUICK[cell.op](*given)), cell.word)
         columns = [np.array([value], object) for value in given]
-        return int(_operator(self.spec, replace(cell, latency=0), columns)[0])
+        return int(_computed(self.spec, cell, columns)[0])
 
     def _write(self, number: int, cell: Cell, time: int) -> None:
         """What a cycle asks memories for and leaves in them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
+from compiler.analysis.instance_budget import are_few, includes
 from hw.dataflow.spec import Affine, Constraint, Floor, Piece, Predicate
 
 __all__ = ["affine", "few_pieces", "piecewise", "predicate"]
@@ -37,6 +38,8 @@ def predicate(where: isl.Set, box: isl.Set) -> Predicate:
     """`where` as conditions on the counters, given that these are in `box` (Bok 2018: the gist against it)."""
     if where.is_empty():
         return ()
+    if box.is_bounded() and are_few(box) and includes(where, box):  # isl simplifies many pieces slowly
+        return ((),)
     found: list[isl.BasicSet] = []
     where.coalesce().gist(box).coalesce().compute_divs().foreach_basic_set(found.append)
     return tuple(_conditions(basic) for basic in found)

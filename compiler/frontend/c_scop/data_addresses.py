@@ -21,10 +21,10 @@ from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.types import INT, Number
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Const, Expr, fold
-from compiler.ir.ranges import type_range, value_range
+from compiler.ir.ranges import Range, type_range, value_range
 
 __all__ = ["ASSERTED", "Condition", "DataAddress", "DataArrays", "Hoisted", "fits", "guarded",
-           "row_major_index", "scalar", "tree_text", "words"]
+           "known_range", "row_major_index", "scalar", "tree_text", "words"]
 
 
 class DataAddress(Exception):
@@ -51,6 +51,10 @@ class DataArrays:
                                        "declare it with one, as in int name[100]")
             self.memories[variable.array] = scope.free_name(f"{variable.array}_memory"), variable
         return self.memories[variable.array][0]
+
+    def apart(self) -> DataArrays:
+        """The same arrays; what is asked for there is not seen here."""
+        return DataArrays(self.names, dict(self.memories), dict(self.assertions))
 
     def assertion(self, reason: str, scope: Scope) -> str:
         """A memory to which a store is an error for that reason."""
@@ -97,13 +101,19 @@ def row_major_index(subscripts: Sequence[Expr], variable: Variable) -> Expr:
     return index
 
 
-def fits(index: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl.Set, words: int) -> bool:
+def fits(index: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl.Set, scope: Scope, words: int) -> bool:
     """Whether an index is inside of so many words, whatever its `reads`, of these types, deliver."""
+    low, high = known_range(index, reads, names, domain, scope)
+    return low >= 0 and high < words
+
+
+def known_range(value: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl.Set, scope: Scope) -> Range:
+    """Least and greatest value of an expression in a `domain`, whatever its `reads`, of these types, deliver."""
     iterators = {name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
                  for k, name in enumerate(names)}
     given = [type_range(type) for type in reads]
-    low, high = fold(index, lambda node, parts: value_range(node, parts, given, iterators, {}))
-    return low >= 0 and high < words
+    tables = {v.array: (min(v.values), max(v.values)) for v in scope.everything() if v.fixed and v.values}
+    return fold(value, lambda node, parts: value_range(node, parts, given, iterators, tables))
 
 
 def words(variable: Variable) -> int:

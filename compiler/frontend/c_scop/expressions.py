@@ -31,6 +31,7 @@ from compiler.frontend.c_scop.data_addresses import (
     Hoisted,
     fits,
     guarded,
+    known_range,
     row_major_index,
     scalar,
     tree_text,
@@ -56,7 +57,8 @@ _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "
 _SHIFTS = {"<<": "shl", ">>": "shr"}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _REFUSED: dict[type, str] = {
-    c_ast.Assignment: "an assignment inside an expression is not supported; make it a statement",
+    c_ast.Assignment: "an assignment inside an expression is made a statement of its own only if it takes place in any "
+                      "case and nothing else in the expression has its variable; write that statement",
     c_ast.StructRef: BAD_STRUCTURE,
     c_ast.InitList: "an array can be initialised only where it is declared const",
     c_ast.CompoundLiteral: "compound literals are not supported",
@@ -134,6 +136,18 @@ class Lowering:
     def converted(self, node: Any, type: Number) -> Expr:
         """The value of `node` as if assigned to a variable of `type`."""
         return building.cast(self.value(node), type)
+
+    def values(self, node: Any) -> tuple[int, int, Int] | None:
+        """Least and greatest value of `node`, and its type, whatever is in arrays; None if it is no integer, or nothing
+        that is known as a whole."""
+        try:
+            value = self.value(node)
+        except (ScopError, Split):
+            return None
+        if not isinstance(type := arithmetic_type(value), Int):
+            return None
+        types = [element.variable.type for element in self.reads]
+        return *known_range(value, types, self.names, self.domain, self.reader.scope), type
 
     def element(self, node: Any) -> Element:
         """The variable and subscripts of an lvalue. Raises `ScopError`."""
@@ -261,7 +275,7 @@ class Lowering:
                 raise self._error(subscript, f"subscript of '{variable.name}' is a floating-point number")
         index = row_major_index([building.cast(part, INT) for part in parts], variable)
         types = [element.variable.type for element in self.reads]
-        if not self.conditions or fits(index, types, self.names, self.domain, words(variable)):
+        if not self.conditions or fits(index, types, self.names, self.domain, self.reader.scope, words(variable)):
             return memory, variable, index
         return memory, variable, guarded(index, self.evaluated_conditions())
 
@@ -362,7 +376,8 @@ class Lowering:
             if node.op == "-":
                 return building.apply("sub", Const(0, operand.type), operand)
             return building.apply("xor", operand, Const(building.integer(operand).wrap(-1), operand.type))
-        refused = "++ and -- are supported as statements, and in an assignment of a variable that occurs there once"
+        refused = (f"'{node.op.removeprefix('p')}' inside an expression is made a statement of its own only if it takes "
+                   "place in any case and nothing else in the expression has its variable; write that statement")
         raise self._error(node, _UNARY_REFUSED.get(node.op, refused))
 
     def _promoted(self, node: Any) -> Expr:

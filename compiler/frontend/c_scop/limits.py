@@ -9,7 +9,7 @@ __all__ = ["LIMITS", "limit", "limit_note"]
 
 LIMITS = {
     "macro_characters": 1 << 18, "inlined_operations": 100_000, "statements": 400, "nested_loops": 12,
-    "initialised_elements": 4096, "copied_fields": 4096,
+    "initialised_elements": 4096, "copied_fields": 4096, "trips_by_data": 1 << 16,
 }
 """What there may be of every resource: ``statements`` is changed by ``SLUICE_MAX_STATEMENTS=1000``."""
 

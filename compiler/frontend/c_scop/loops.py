@@ -20,6 +20,7 @@ from compiler.ir.types import Int
 __all__ = [
     "DataBound",
     "LoopHead",
+    "Uncounted",
     "before_first",
     "counts",
     "iteration_number",
@@ -27,6 +28,7 @@ __all__ = [
     "iterator_type",
     "projected",
     "read_head",
+    "read_start",
     "step_expression",
 ]
 
@@ -45,18 +47,22 @@ class LoopHead:
 
 def read_head(node: c_ast.For, scope: Scope) -> LoopHead:
     """Recognise the head of a loop. Raises `ScopError` for other forms."""
-    place = scope.source.place(node.coord)
+    name, start, declaration = read_start(node, scope.source)
+    if node.cond is None:
+        raise ScopError(scope.source.place(node.coord), f"the loop over '{name}' has no condition and never ends")
+    return LoopHead(name, start, node.cond, _step(node, name, scope), declaration, node)
+
+
+def read_start(node: c_ast.For, source: Source) -> tuple[str, Any, c_ast.Decl | None]:
+    """The counter of a loop, its first value, and its declaration if the loop has it. Raises `ScopError`."""
     match node.init:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID()):
-            name, start, declaration = node.init.lvalue.name, node.init.rvalue, None
+            return node.init.lvalue.name, node.init.rvalue, None
         case c_ast.DeclList() if len(node.init.decls) == 1 and node.init.decls[0].init is not None:
-            declaration = node.init.decls[0]
-            name, start = declaration.name, declaration.init
-        case _:
-            raise ScopError(place, "a loop must start with one assignment to its iterator: for (i = ...; ...; ...)")
-    if node.cond is None:
-        raise ScopError(place, f"the loop over '{name}' has no condition and never ends")
-    return LoopHead(name, start, node.cond, _step(node, name, scope), declaration, node)
+            [declaration] = node.init.decls
+            return declaration.name, declaration.init, declaration
+    raise ScopError(source.place(node.coord),
+                    "a loop must start with one assignment to its iterator: for (i = ...; ...; ...)")
 
 
 def _step(node: c_ast.For, name: str, scope: Scope) -> int:
@@ -72,9 +78,9 @@ def _step(node: c_ast.For, name: str, scope: Scope) -> int:
     place = scope.source.place(getattr(node.next, "coord", None) or node.coord)
     forms = f"{name}++, {name}--, {name} += c or {name} -= c"
     if contains(node.stmt, (c_ast.Break,), (c_ast.For, c_ast.While, c_ast.DoWhile)):
-        raise ScopError(place, f"the step of loop '{name}' is no sum, and it has a 'break' behind other statements: "
+        raise Uncounted(place, f"the step of loop '{name}' is no sum, and it has a 'break' behind other statements: "
                                "put the condition of the 'break' into the head of the loop")
-    raise ScopError(place, f"the step of loop '{name}' must be a constant: {forms}")
+    raise Uncounted(place, f"the step of loop '{name}' must be a constant: {forms}")
 
 
 def step_expression(node: Any, name: str) -> tuple[int, Any] | None:
@@ -148,7 +154,11 @@ def projected(inside: isl.Set) -> isl.Set:
     return inside.project_out(isl.dim_type.set, inside.dim(isl.dim_type.set) - 1, 1)
 
 
-class DataBound(ScopError):
+class Uncounted(ScopError):
+    """A loop whose trips are not known before the program runs."""
+
+
+class DataBound(Uncounted):
     """The end of a loop depends on data."""
 
 
@@ -157,7 +167,7 @@ def _affine(source: Source, head: LoopHead, node: Any, read: Callable[[Any], Any
         return read(node)
     except NotAffine as error:
         place = source.place(error.node.coord)
-        kind = DataBound if isinstance(error, DataDependent) and node is head.condition else ScopError
+        kind = ScopError if not isinstance(error, DataDependent) else DataBound if node is head.condition else Uncounted
         raise kind(place, f"bounds of loop '{head.name}' are not affine: {error.reason}") from None
 
 
@@ -221,12 +231,12 @@ def _check_type(source: Source, head: LoopHead, domain: isl.Set, value: isl.PwAf
         raise ScopError(place, f"iterator '{head.name}' reaches {extreme}, outside its type {type}")
 
 
-def iterator_type(head: LoopHead, scope: Scope) -> Int:
-    """The type of the loop's variable, which must be an integer scalar. Raises `ScopError`."""
-    found = scope.find(head.name)
-    place = scope.source.place(head.node.coord)
+def iterator_type(name: str, loop: c_ast.For, scope: Scope) -> Int:
+    """The type of a loop's variable, which must be an integer scalar. Raises `ScopError`."""
+    found = scope.find(name)
+    place = scope.source.place(loop.coord)
     if found is None:
-        raise ScopError(place, f"iterator '{head.name}' is not declared")
+        raise ScopError(place, f"iterator '{name}' is not declared")
     if not isinstance(found, Variable) or not found.scalar or not isinstance(found.type, Int):
-        raise ScopError(place, f"iterator '{head.name}' is not an integer variable")
+        raise ScopError(place, f"iterator '{name}' is not an integer variable")
     return found.type

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import islpy as isl
@@ -27,6 +27,7 @@ from compiler.frontend.c_scop.local_values import LocalValues
 from compiler.frontend.c_scop.loops import (
     DataBound,
     LoopHead,
+    Uncounted,
     before_first,
     counts,
     iteration_number,
@@ -34,10 +35,13 @@ from compiler.frontend.c_scop.loops import (
     iterator_type,
     projected,
     read_head,
+    read_start,
 )
-from compiler.frontend.c_scop.normalize.exits import with_flag, with_hidden_iterator
+from compiler.frontend.c_scop.normalize.exits import bounded, with_flag, with_hidden_iterator
+from compiler.frontend.c_scop.normalize.jumps import remove_jumps
 from compiler.frontend.c_scop.normalize.trees import Unreachable, assigned_names, block, contains, used_names
 from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.trip_bounds import Span, most_trips
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Const, Expr, Store
 from compiler.ir.names import check_name
@@ -209,8 +213,9 @@ class Walker:
             self._counted_loop(node, context)
         except BreakOnData:
             self._item(self._with_flag(node, context), context)
-        except DataBound as error:
-            self._item(self._with_known_bound(node, context, error), context)
+        except Uncounted as error:
+            known = self._with_known_bound(node, context) if isinstance(error, DataBound) else None
+            self._item(known or self._with_most_trips(node, context, error), context)
 
     def _with_flag(self, node: c_ast.For, context: Context) -> c_ast.Compound:
         """The loop with a variable that says whether it goes on."""
@@ -219,23 +224,52 @@ class Walker:
         if isinstance(node.init, c_ast.DeclList):
             return block(with_flag(node, flag), node.coord)
         head = read_head(node, context.scope.inner())
-        hidden, type = context.scope.free_name(f"{head.name}_trip"), iterator_type(head, context.scope)
+        hidden, type = context.scope.free_name(f"{head.name}_trip"), iterator_type(head.name, node, context.scope)
         return block(with_hidden_iterator(node, head.name, flag, hidden, type), node.coord)
 
-    def _with_known_bound(self, node: c_ast.For, context: Context, error: DataBound) -> c_ast.For:
-        """The loop with those of its conditions that are known before it runs; the others end it from inside."""
+    def _with_known_bound(self, node: c_ast.For, context: Context) -> c_ast.For | None:
+        """The loop with those of its conditions that are known before it runs, if any; the others end it from inside."""
         head = read_head(node, context.scope.inner())
         parts = _operands(node.cond, "&&")
         affine = [part for part in parts if self._is_known(part, head, context)]
         if not affine or len(affine) == len(parts):
-            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by "
-                                         "#pragma sluice max_trips(N) before it, or in its condition: "
-                                         f"{head.name} < N && ...")
+            return None
         data = [part for part in parts if part not in affine]
         head_condition, stays = (reduce(lambda a, b: c_ast.BinaryOp("&&", a, b, a.coord), kind)
                                  for kind in (affine, data))
         body = c_ast.If(stays, node.stmt, c_ast.Break(node.coord), node.coord)
         return c_ast.For(node.init, head_condition, node.next, block([body], node.coord), node.coord)
+
+    def _with_most_trips(self, node: c_ast.For, context: Context, error: Uncounted) -> c_ast.Compound:
+        """The loop as one of so many trips as it makes at most, which ends from inside. Raises `error`, with what else
+        can be written, if nothing says how many these are."""
+        scope = context.scope.apart().inner()
+        name, _, declaration = read_start(node, self._source)
+        if declaration is not None:
+            scope.declare(declaration, "inner")
+        type = iterator_type(name, node, scope)
+        trips = most_trips(node, name, type, lambda part: self._span(part, context), partial(_shape, context.scope))
+        if trips is None or trips.most > limit("trips_by_data"):
+            in_condition = f", or in its condition: {name} < N && ..." if isinstance(error, DataBound) else ""
+            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by "
+                                         f"#pragma sluice max_trips(N) before it{in_condition}")
+
+        def refuse(part: Any, reason: str) -> ScopError:
+            return ScopError(self._source.place(part.coord), reason)
+
+        most = c_ast.Constant("int", str(trips.most), node.coord)
+        made = bounded(node, most, refuse, context.scope.free_name("trip"), proven=trips.proven)
+        return block(remove_jumps(made, refuse), node.coord)
+
+    def _span(self, node: Any, context: Context) -> Span | None:
+        """What is known of the values of an expression."""
+        if context.domain.is_empty():
+            return None
+        inside = replace(context, scope=context.scope.apart())
+        names = tuple(loop.name for loop in context.loops)
+        found = Lowering(inside.reader(), context.domain, names, frozenset(context.values.unwritten),
+                         data=self._data.apart()).values(node)
+        return found and Span(*found)
 
     @staticmethod
     def _is_known(condition: Any, head: LoopHead, context: Context) -> bool:
@@ -247,7 +281,7 @@ class Walker:
             scope.declare(head.declaration, "inner")
         space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth + 1)
         counter = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, depth)
-        value = IteratorValue(isl.PwAff.from_aff(counter), iterator_type(head, scope), depth + 1)
+        value = IteratorValue(isl.PwAff.from_aff(counter), iterator_type(head.name, head.node, scope), depth + 1)
         reader = AffineReader(scope.source, scope, space, {**context.iterators, head.name: value},
                               context.values.known, context.values.unknown)
         try:
@@ -264,7 +298,7 @@ class Walker:
         if head.name in context.iterators and head.declaration is None:
             reason = f"a loop around this one has the same iterator '{head.name}'"
             raise ScopError(self._source.place(node.coord), reason)
-        type = iterator_type(head, scope)
+        type = iterator_type(head.name, head.node, scope)
         depth = len(context.loops)
         if depth >= (most := limit("nested_loops")):
             raise ScopError(self._source.place(node.coord), f"more than {most} loops are nested; use the quotient and "
@@ -540,6 +574,12 @@ def _time(position: tuple[int, ...], loops: tuple[Loop, ...]) -> tuple[int | str
 
 def _conditions(guards: Iterable[Guard]) -> tuple[Condition, ...]:
     return tuple(Condition(guard.condition, True) for guard in guards)
+
+
+def _shape(scope: Scope, name: str) -> Sequence[int | None]:
+    """The sizes of array `name`; none if it is no array."""
+    found = scope.find(name)
+    return found.shape if isinstance(found, Variable) else ()
 
 
 def _possible(name: str) -> bool:

@@ -146,7 +146,10 @@ def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[st
 
 def _joined(elements: isl.Set) -> isl.Set:
     """The same set, as one piece if it is a box in many."""
-    hull = isl.Set.from_basic_set(elements.simple_hull())
+    hull = isl.Set.universe(elements.get_space())
+    for number in range(elements.dim(isl.dim_type.set)):
+        hull = hull.lower_bound_val(isl.dim_type.set, number, elements.dim_min_val(number))
+        hull = hull.upper_bound_val(isl.dim_type.set, number, elements.dim_max_val(number))
     return hull if hull.is_subset(elements) else elements.coalesce()
 
 

@@ -23,7 +23,7 @@ import networkx as nx
 
 from compiler.analysis.affine import padded, pieces
 from compiler.analysis.dependences import Dependence
-from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.instance_budget import count_instances, includes
 from compiler.ir.program import Program, Statement
 from compiler.sched.process_network.errors import NetworkError
 from compiler.sched.process_network.hyperplanes import planes, without_copies
@@ -209,12 +209,12 @@ class _Alignment:
         extreme = self._extreme(statement.name)
         if extreme is None:
             return
-        if statement.domain.is_subset(extreme.domain()):
+        if includes(extreme.domain(), statement.domain):
             yield extreme
         found = sorted(pieces(extreme), key=lambda piece: -count_instances(piece[0]))
         whole = [isl.Map.from_multi_aff(function).intersect_domain(statement.domain) for _, function in found]
         # A piece for every other instance has no whole numbers as times of the rest.
-        whole = [candidate for candidate in whole if statement.domain.is_subset(candidate.domain())]
+        whole = [candidate for candidate in whole if includes(candidate.domain(), statement.domain)]
         yield from whole
         for candidate in whole:
             own = {statement.name: candidate}

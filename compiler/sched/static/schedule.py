@@ -16,7 +16,7 @@ from compiler.analysis.dependences import (
     constant_bounds,
     recurrences,
 )
-from compiler.analysis.instance_budget import count_instances
+from compiler.analysis.instance_budget import are_few, count_instances
 from compiler.analysis.points import some_points, values_at
 from compiler.ir.expr import Const, Store
 from compiler.ir.program import Statement
@@ -236,8 +236,8 @@ def _live_instances(staged: StagedProgram, dependences: tuple[Dependence, ...], 
 
 
 def _count(statement: Statement, instances: isl.Set) -> int:
-    """Number of `instances` of a statement; quickly, if these are all."""
-    if statement.domain.is_subset(instances):
+    """Number of `instances` of a statement; quickly, if these are all, which of many pieces isl finds out slowly."""
+    if not are_few(statement.domain) and statement.domain.is_subset(instances):
         return prod(loop_trips(statement).values())
     return count_instances(instances)
 

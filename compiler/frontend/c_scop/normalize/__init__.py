@@ -1,5 +1,5 @@
 """Statements of C in fewer forms, before the scop is walked: ``switch`` and jumps become ``if``, counted loops of
-every form become ``for`` loops with one iterator, and steps inside of assignments become statements.
+every form become ``for`` loops with one iterator, and side effects inside of expressions become statements.
 
 Every pass goes from syntax tree to syntax tree, with the coordinates of the source, and leaves alone what it does not
 know, which the walk then refuses.
@@ -14,7 +14,7 @@ from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.normalize.counters import counted_loops, normalize_loops
 from compiler.frontend.c_scop.normalize.exits import bounded_loops
 from compiler.frontend.c_scop.normalize.jumps import remove_jumps
-from compiler.frontend.c_scop.normalize.steps import separate_steps
+from compiler.frontend.c_scop.normalize.effects import separate_effects
 from compiler.frontend.c_scop.normalize.switches import remove_switches
 from compiler.frontend.c_scop.source import Source
 
@@ -28,5 +28,6 @@ def normalize(items: list[Any], source: Source, name: Callable[[str], str]) -> l
     def refuse(node: Any, reason: str) -> ScopError:
         return ScopError(source.place(node.coord), reason)
 
-    loops = bounded_loops(counted_loops(remove_switches(separate_steps(items), refuse)), refuse, name)
-    return normalize_loops(remove_jumps(loops, refuse))
+    counted = counted_loops(remove_switches(separate_effects(items, name), refuse))
+    bounded = separate_effects(bounded_loops(counted, refuse, name), name)
+    return normalize_loops(remove_jumps(bounded, refuse))

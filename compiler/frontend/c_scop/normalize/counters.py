@@ -35,6 +35,9 @@ _JUMPS = (c_ast.Continue, c_ast.Break)
 _COPIES = 256
 """Values that a loop with a step that is no sum may have."""
 
+_EVALUATIONS = 1 << 16
+"""Values of a counter for which a condition is evaluated."""
+
 _STEPS = {"++": 1, "p++": 1, "--": -1, "p--": -1}
 
 
@@ -69,7 +72,7 @@ def normalize_loops(items: list[Any]) -> list[Any]:
 def _normalized(node: Any) -> Any:
     node = rebuild(node, _normalized)
     if isinstance(node, c_ast.For):
-        for form in (_tested_by_stepping, _two_counters, _unrolled):
+        for form in (_tested_by_stepping, _two_counters, _unrolled, _with_linear_condition):
             changed = form(node)
             if changed is not None:
                 return changed
@@ -275,6 +278,48 @@ def _unrolled(node: c_ast.For) -> Any:
     bodies = block([_once(node, value) for value in values], node.coord)
     final = c_ast.Constant("int", str(value), node.coord)
     return _with_final_value(bodies, name, final, declared=declaration is not None)
+
+
+def _with_linear_condition(node: c_ast.For) -> Any:
+    """``for (i = 2; i * i < n; i++)`` between constants with the first value that fails in the condition."""
+    counters, steps = _counters(node), _head_steps(node.next)
+    name, first, _ = counters[0]
+    if len(counters) != 1 or steps is None or [*steps] != [name] or name in assigned_names(node.stmt):
+        return None
+    if node.cond is None or not _is_nonlinear(node.cond, name):
+        return None
+    try:
+        value = start = evaluate(first)
+        while _holds(node.cond, {name: value}):
+            value += steps[name]
+            if abs(value - start) > _EVALUATIONS * abs(steps[name]):
+                return None
+    except NotConstant:
+        return None
+    end = c_ast.Constant("int", str(value), node.coord)
+    operator = "<" if steps[name] > 0 else ">"
+    return c_ast.For(node.init, c_ast.BinaryOp(operator, c_ast.ID(name, node.coord), end, node.coord), node.next,
+                     node.stmt, node.coord)
+
+
+def _is_nonlinear(node: Any, name: str) -> bool:
+    """Whether a product of a variable with itself, or a shift by it, is in an expression."""
+    if isinstance(node, c_ast.BinaryOp):
+        left, right = name in used_names(node.left), name in used_names(node.right)
+        if (node.op == "*" and left and right) or (node.op in ("<<", ">>") and right):
+            return True
+    return any(_is_nonlinear(child, name) for _, child in node.children())
+
+
+def _holds(node: Any, values: dict[str, int]) -> bool:
+    """Whether a condition holds. Raises `NotConstant` if something in it may leave its type."""
+    parts = [node]
+    while parts:
+        part = parts.pop()
+        if abs(evaluate(part, values)) >= 1 << 31:
+            raise NotConstant(part, "it is too large")
+        parts += [child for _, child in part.children()]
+    return evaluate(node, values) != 0
 
 
 def _following(step: Any) -> c_ast.BinaryOp | None:

@@ -24,11 +24,20 @@ from pycparser.c_generator import CGenerator
 from pycparser.c_parser import CParser, ParseError
 
 from compiler.frontend.c_scop.normalize.jumps import Body, Refuse
-from compiler.frontend.c_scop.normalize.trees import Unreachable, block, block_items, contains, rebuild, substitute
+from compiler.frontend.c_scop.normalize.trees import (
+    Unreachable,
+    block,
+    block_items,
+    contains,
+    declared,
+    is_step,
+    rebuild,
+    substitute,
+)
 from compiler.frontend.c_scop.types import type_names
 from compiler.ir.types import Int
 
-__all__ = ["bounded_loops", "with_flag", "with_hidden_iterator"]
+__all__ = ["bounded", "bounded_loops", "with_flag", "with_hidden_iterator"]
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _BOUND = re.compile(r"sluice\s+max_trips\s*\((.*)\)")
@@ -43,7 +52,7 @@ def bounded_loops(items: list[Any], refuse: Refuse, name: Callable[[str], str]) 
         if isinstance(item, c_ast.Pragma) and item.string.split()[:1] == ["sluice"]:
             most = _most(item, refuse)
         elif most is not None and isinstance(item, c_ast.For | c_ast.While):
-            found += _bounded(item, most, refuse, name("trip"))
+            found += bounded(item, most, refuse, name("trip"))
             most = None
         else:
             found.append(item)
@@ -64,9 +73,9 @@ def _most(pragma: c_ast.Pragma, refuse: Refuse) -> Any:
     raise refuse(pragma, f"'#pragma {pragma.string}' is not known; there is '#pragma sluice max_trips(N)'")
 
 
-def _bounded(loop: Any, most: Any, refuse: Refuse, trip: str) -> list[Any]:
+def bounded(loop: Any, most: Any, refuse: Refuse, trip: str, *, proven: bool = False) -> list[Any]:
     """A loop of `most` trips in place of one that ends when its condition says so, and what finds out that it would not
-    have ended by then."""
+    have ended by then, unless it is `proven` that it does. `trip` is a name for its iterator."""
     coord, body, before = loop.coord, block_items(loop.stmt), []
     if isinstance(loop, c_ast.For):
         body = Body(loop, refuse, (c_ast.Continue,)).rest(body)
@@ -74,19 +83,26 @@ def _bounded(loop: Any, most: Any, refuse: Refuse, trip: str) -> list[Any]:
         before = [loop.init] if loop.init is not None else []
     wrong = Unreachable(f"the loop makes more than max_trips({CGenerator().visit(most)}) trips", coord)
     leaves = c_ast.If(c_ast.UnaryOp("!", loop.cond, coord), c_ast.Break(coord), None, coord)
-    if contains(block(body, coord), (c_ast.Break,), _LOOPS) or contains(loop.cond, (c_ast.Assignment, c_ast.FuncCall)):
+    if proven:
+        made = [_counted(trip, "<", most, [leaves, *body], coord)]
+    elif contains(block(body, coord), (c_ast.Break,), _LOOPS) or _changes(loop.cond):
         inside = c_ast.If(c_ast.BinaryOp("<", c_ast.ID(trip, coord), most, coord), block(body, coord), wrong, coord)
         made = [_counted(trip, "<=", most, [leaves, inside], coord)]
     else:
         made = [_counted(trip, "<", most, [leaves, *body], coord), c_ast.If(loop.cond, wrong, None, coord)]
-    declared = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
-    return [block([*declared, *made], coord)] if declared else made
+    first = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
+    return [block([*first, *made], coord)] if first else made
+
+
+def _changes(node: Any) -> bool:
+    """Whether an expression has side effects, or might have."""
+    return isinstance(node, c_ast.Assignment | c_ast.FuncCall) or is_step(node) or any(
+        _changes(child) for _, child in node.children())
 
 
 def _counted(trip: str, operator: str, most: Any, body: list[Any], coord: Any) -> c_ast.For:
     """The loop ``for (int trip = 0; trip operator most; trip++)``."""
-    kind = c_ast.TypeDecl(trip, [], None, c_ast.IdentifierType(["int"], coord), coord)
-    start = c_ast.Decl(trip, [], [], [], [], kind, c_ast.Constant("int", "0", coord), None, coord)
+    start = declared(trip, ["int"], c_ast.Constant("int", "0", coord), coord)
     counter = c_ast.ID(trip, coord)
     return c_ast.For(c_ast.DeclList([start], coord), c_ast.BinaryOp(operator, counter, most, coord),
                      c_ast.UnaryOp("p++", counter, coord), block(body, coord), coord)
@@ -119,9 +135,8 @@ def with_hidden_iterator(loop: c_ast.For, name: str, flag: str, hidden: str, typ
     follows = c_ast.If(on, c_ast.Assignment("=", c_ast.ID(name, coord), stepped, coord), None, coord)
     inside = c_ast.If(body.cond, block([*block_items(body.iftrue), follows], coord), None, coord)
     start = c_ast.Assignment("=", c_ast.ID(name, coord), loop.init.rvalue, coord)
-    kind = c_ast.TypeDecl(hidden, [], None, c_ast.IdentifierType(type_names(type), coord), coord)
-    declared = c_ast.Decl(hidden, [], [], [], [], kind, loop.init.rvalue, None, coord)
-    return [first, start, c_ast.For(c_ast.DeclList([declared], coord), replaced["cond"], replaced["next"],
+    counted = declared(hidden, type_names(type), loop.init.rvalue, coord)
+    return [first, start, c_ast.For(c_ast.DeclList([counted], coord), replaced["cond"], replaced["next"],
                                     block([inside], coord), coord)]
 
 

@@ -10,8 +10,8 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 
-__all__ = ["Converted", "Unreachable", "assigned_names", "block", "block_items", "contains", "declared_names",
-           "is_true", "rebuild", "substitute", "used_names"]
+__all__ = ["Converted", "Unreachable", "assigned_names", "block", "block_items", "contains", "declared",
+           "declared_names", "is_step", "is_true", "rebuild", "substitute", "used_names"]
 
 
 class Converted(c_ast.Node):
@@ -99,9 +99,14 @@ def assigned_names(node: Any) -> list[str]:
     own: list[str] = []
     if isinstance(node, c_ast.Assignment) and isinstance(node.lvalue, c_ast.ID):
         own = [node.lvalue.name]
-    elif isinstance(node, c_ast.UnaryOp) and isinstance(node.expr, c_ast.ID):
-        own = [node.expr.name] if node.op in ("++", "--", "p++", "p--") else []
+    elif is_step(node) and isinstance(node.expr, c_ast.ID):
+        own = [node.expr.name]
     return own + [name for _, child in node.children() for name in assigned_names(child)]
+
+
+def is_step(node: Any) -> bool:
+    """Whether `node` is ``++`` or ``--`` of something."""
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 
 
 def used_names(node: Any) -> set[str]:
@@ -121,6 +126,12 @@ def block_items(node: Any) -> list[Any]:
     if node is None:
         return []
     return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
+
+
+def declared(name: str, type: list[str], value: Any, coord: Any) -> c_ast.Decl:
+    """The declaration of variable `name`, of the type that these words say, with a first value."""
+    kind = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(type, coord), coord)
+    return c_ast.Decl(name, [], [], [], [], kind, value, None, coord)
 
 
 def block(items: list[Any], coord: Any) -> c_ast.Compound:
