@@ -31,6 +31,7 @@ from compiler.bind.vector.memory_pieces import PieceCompiler
 from compiler.bind.vector.moving_boxes import MovingBoxes, moving_boxes
 from compiler.bind.vector.statement_groups import (
     in_time,
+    meet_in_some,
     needs_itself,
     read_from_others,
     split_by_order,
@@ -78,14 +79,18 @@ Pairs = Sequence[tuple[ProgramStatement, ProgramStatement]]
 
 @dataclass(frozen=True)
 class _Place:
-    """Where code is made for: the times of the turns around it, and which times agree in them."""
+    """Where code is made for: the times of the turns around it, and which times agree in them. `unseen`: for each loop
+    the times of turns that may get the code of others, without being looked at, as far as they agree with the place in
+    the loops inside."""
 
     times: isl.Set | None = None
     agree: isl.Map | None = None
+    unseen: tuple[isl.Set, ...] = ()
 
-    def inside(self, times: isl.Set, agree: isl.Map) -> _Place:
+    def inside(self, times: isl.Set, agree: isl.Map, *unseen: isl.Set) -> _Place:
         """The same in a turn of another loop."""
-        return _Place(times if self.times is None else self.times.intersect(times), self.agreeing(agree))
+        return _Place(times if self.times is None else self.times.intersect(times), self.agreeing(agree),
+                      (*(others.intersect(times) for others in self.unseen), *unseen))
 
     def agreeing(self, agree: isl.Map) -> isl.Map:
         """Times that agree in the turns around it and by `agree`."""
@@ -215,12 +220,14 @@ class SequentialCode:
         identity, in the turns of the innermost one; `turn` is the number of this one."""
         found: list[Statement] = []
         waiting: list[ProgramStatement] = []
+        wholes: list[ProgramStatement] = []
         around: dict[int, Around] = {}
 
         def flush() -> None:
             if waiting:
                 found.extend(self._piece(waiting, around))
                 waiting.clear()
+                wholes.clear()
                 around.clear()  # with the statements that its keys are the identities of
 
         for group in groups_of(self.program, statements, place.agree):
@@ -230,12 +237,15 @@ class SequentialCode:
                 continue
             (statement,) = group
             now = _restricted(self.program, statement, place)
+            if self._are_unlike(wholes, statement, place):
+                flush()
             if boxes and (box := boxes.get(id(statement))) is not None:
                 alone = isinstance(box, MovingBoxes)  # what others see of a part of a box differs from turn to turn
                 if alone:
                     flush()
                 around[id(now)] = box.around(now, turn)
                 waiting.append(now)
+                wholes.append(statement)
                 if alone:
                     flush()
             elif not now.domain.is_empty() and (chunks := self._chunks(statement, now, place)):
@@ -243,8 +253,14 @@ class SequentialCode:
                 found += chunks
             elif not now.domain.is_empty():
                 waiting += singles_of(self.program, now)
+                wholes.append(statement)
         flush()
         return tuple(found)
+
+    def _are_unlike(self, earlier: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place) -> bool:
+        """Whether a statement needs what `earlier` ones make in some turns that are not looked at, and not in others."""
+        return place.agree is not None and any(meet_in_some(self.program, other, statement, place.agree, times)
+                                               for other in earlier for times in place.unseen)
 
     def _piece(self, statements: Sequence[ProgramStatement], around: Mapping[int, Around]) -> Code:
         """The code of statements that can each run as a whole."""
@@ -315,11 +331,11 @@ class SequentialCode:
     def _alike(self, group: Sequence[ProgramStatement], place: _Place, turns: Turns, boxes: _BoxesOf) -> Code:
         """The turns of a loop, with boxes around the iterations of some statements."""
         space = self._time_space()
-        agree = turns.same(space, 1)
+        agree, unseen = turns.same(space, 1), turns.part(space, 2, turns.count - 2)
 
         def code(turn: int, masked: bool) -> Code:
-            return self._sequence(group, place.inside(turns.part(space, turn, turn), agree), boxes if masked else None,
-                                  turn)
+            inner = place.inside(turns.part(space, turn, turn), agree, unseen)
+            return self._sequence(group, inner, boxes if masked else None, turn)
 
         return self._turns(code, turns.count, group[0])
 
@@ -372,16 +388,17 @@ class SequentialCode:
         block, space = self._block, self._time_space()
         same = turns.same(space, block)
         parts = split_by_sources(self.program, group, place.agreeing(same))
+        whole, rest = divmod(turns.count, block)
+        unseen = turns.part(space, 2 * block, (whole - 1) * block - 1)
 
         @cache
         def made(number: int) -> Code:
             times = turns.part(space, number * block, min((number + 1) * block, turns.count) - 1)
-            return self._sequence(parts, place.inside(times, same))
+            return self._sequence(parts, place.inside(times, same, unseen))
 
         def code(number: int, masked: bool) -> Code:
             return made(number)
 
-        whole, rest = divmod(turns.count, block)
         return self._turns(code, whole, group[0]) + (code(whole, False) if rest else ())
 
     def _turns(self, code: Callable[[int, bool], Code], count: int, statement: ProgramStatement) -> Code:

@@ -15,7 +15,7 @@ from compiler.bind.vector.statement_precedence import before, carries, orderings
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["in_time", "needs_itself", "read_from_others", "split_by_order", "split_by_sources", "unwritten_arrays"]
+__all__ = ["in_time", "meet_in_some", "needs_itself", "read_from_others", "split_by_order", "split_by_sources", "unwritten_arrays"]
 
 MOST_SPLITS = 3
 """Times that the first and the last instances are split off of those that have to come in some order."""
@@ -28,6 +28,24 @@ def in_time(program: Program, statements: Sequence[Statement]) -> list[Statement
         return tuple(low for low, _ in bounds(point))
 
     return sorted(statements, key=time)
+
+
+def meet_in_some(program: Program, first: Statement, second: Statement, agree: isl.Map, times: isl.Set) -> bool:
+    """Whether in some turns at `times`, but not in all, instances of two statements touch the same element, which one
+    of both writes: computed at once they are not alike in these turns."""
+    if not _share_written(first, second):
+        return False
+    order = program.order_of(second.name)
+    own = second.domain.apply(order).intersect(times)
+    meets = [pair.range().apply(order).intersect(times) for pair in orderings(program, first, second, agree)]
+    met = reduce(isl.Set.union, meets, isl.Set.empty(own.get_space()))
+    return not met.is_empty() and not own.is_subset(met.apply(agree))
+
+
+def _share_written(first: Statement, second: Statement) -> bool:
+    """Whether an array that one of two statements writes is one of the other."""
+    return first.write.array in {second.write.array, *(read.array for read in second.reads)} or \
+        second.write.array in {read.array for read in first.reads}
 
 
 def needs_itself(program: Program, statement: Statement, agree: isl.Map | None) -> bool:
