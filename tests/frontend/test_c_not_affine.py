@@ -22,11 +22,11 @@ CASES = {
         LOOP.format("y[i] = a[i]; if (i > 4) i -= 0;"), "cannot be changed in it; step it in the head of the loop, or",
         LOOP.format("int p = i; y[p] = a[p]; if (p > 4) p -= 0;")),
     "bound of data": (
-        "for (int i = 0; i < (a[0] & 15); i++) y[i] = 1;",
-        "bounds of loop 'i' are not affine: it depends on the contents of array 'a'; loop over all indices and use the "
+        "for (int i = 0; i < z[1]; i++) y[0] += 1;",
+        "bounds of loop 'i' are not affine: it depends on the contents of array 'z'; loop over all indices and use the "
         "one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ...; or say how many trips the loop makes at most, "
         "by #pragma sluice max_trips(N) before it, or in its condition: i < N && ...",
-        "for (int i = 0; i < 16 && i < (a[0] & 15); i++) y[i] = 1;"),
+        "for (int i = 0; i < 16 && i < z[1]; i++) y[0] += 1;"),
 }
 TAKEN = {
     "bound of data, at most": "\n#pragma sluice max_trips(16)\nfor (int i = 0; i < (a[0] & 15); i++) y[i] = 1;",

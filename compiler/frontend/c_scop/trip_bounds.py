@@ -118,27 +118,26 @@ def _steps(value: int, goes_on: Callable[[int], bool], step: Callable[[int], int
 def most_trips(loop: c_ast.For, name: str, type: Int, values: Finder,
                shape: Callable[[str], Sequence[int | None]]) -> Trips | None:
     """How many trips `loop` makes at most over counter `name` of `type`; None if that is not known. `values` finds what
-    expressions may be, `shape` the sizes of an array."""
+    expressions may be, whatever the counter is; `shape` the sizes of an array."""
     changed = {name, *assigned_names(loop.stmt)}
     if name in assigned_names(loop.stmt) or loop.cond is None:
         return None
     counter = _counter(loop, name, type, changed, values)
     if counter is None:
         return None
-    found = [trips for operator, end in _tests(loop.cond, name) if not used_names(end) & changed
+    found = [trips for operator, end in _tests(loop.cond, name) if not used_names(end) & changed - {name}
              if (span := values(end)) is not None and (trips := counter.trips(operator, span)) is not None]
-    if found:
-        return Trips(min(found), proven=True)
-    sizes = list(_indexed_sizes(loop.stmt, name, shape))
-    if counter.operator not in ("+", "-") or counter.by.low <= 0 <= counter.by.high or not sizes:
-        return None
-    return Trips(-(-min(sizes) // min(abs(counter.by.low), abs(counter.by.high))), proven=False)
+    bounds = [Trips(most, proven=True) for most in found]
+    if counter.operator in ("+", "-") and not counter.by.low <= 0 <= counter.by.high:
+        least = min(abs(counter.by.low), abs(counter.by.high))
+        bounds += [Trips(-(-size // least), proven=False) for size in _indexed_sizes(loop.stmt, name, shape)]
+    return min(bounds, key=lambda trips: (trips.most, not trips.proven), default=None)
 
 
 def _counter(loop: c_ast.For, name: str, type: Int, changed: Collection[str], values: Finder) -> _Counter | None:
     first = values(loop.init.rvalue if isinstance(loop.init, c_ast.Assignment) else loop.init.decls[0].init)
     update = _update(loop.next, name)
-    if first is None or update is None or used_names(update[1]) & set(changed):
+    if first is None or update is None or used_names(update[1]) & set(changed) - {name}:
         return None
     if not (type.contains(first.low) and type.contains(first.high)):
         first = Span(type.minimum, type.maximum, type)

@@ -243,16 +243,22 @@ class Walker:
     def _with_most_trips(self, node: c_ast.For, context: Context, error: Uncounted) -> c_ast.Compound:
         """The loop as one of so many trips as it makes at most, which ends from inside. Raises `error`, with what else
         can be written, if nothing says how many these are."""
-        scope = context.scope.apart().inner()
+        scope, place = context.scope.apart().inner(), self._source.place(node.coord)
         name, _, declaration = read_start(node, self._source)
         if declaration is not None:
             scope.declare(declaration, "inner")
         type = iterator_type(name, node, scope)
-        trips = most_trips(node, name, type, lambda part: self._span(part, context), partial(_shape, context.scope))
-        if trips is None or trips.most > limit("trips_by_data"):
-            in_condition = f", or in its condition: {name} < N && ..." if isinstance(error, DataBound) else ""
-            raise ScopError(error.place, f"{error.reason}; or say how many trips the loop makes at most, by "
-                                         f"#pragma sluice max_trips(N) before it{in_condition}")
+        scope.names[name] = Variable(name, name, type, (), "inner", place)  # of whose value nothing is known
+        inside = replace(context, scope=scope)
+        trips = most_trips(node, name, type, lambda part: self._span(part, inside), partial(_shape, context.scope))
+        largest = limit("trips_by_data")
+        if trips is None or trips.most > largest:
+            hint = f"{error.reason}; or say how many trips the loop makes at most, by #pragma sluice max_trips(N) before it"
+            if isinstance(error, DataBound):
+                hint += f", or in its condition: {name} < N && ..."
+            if trips is not None:
+                hint += f"; its values allow {trips.most}, of more than {largest} {limit_note('trips_by_data')}"
+            raise ScopError(error.place, hint)
 
         def refuse(part: Any, reason: str) -> ScopError:
             return ScopError(self._source.place(part.coord), reason)

@@ -43,6 +43,9 @@ def _parts(item: Any, name: Namer) -> list[Any]:
             return _separated(c_ast.Assignment(f"{item.op[-1]}=", item.expr, one, item.coord), name)
         case c_ast.ExprList():
             return separate_effects(item.exprs, name)
+        case c_ast.If(cond=c_ast.BinaryOp(op="&&") as both, iffalse=None) if _effects(both.right):
+            inner = c_ast.If(both.right, item.iftrue, None, item.coord)
+            return _parts(c_ast.If(both.left, inner, None, item.coord), name)
         case c_ast.If():
             return _tested(_inside(item, name), name)
     return [_inside(item, name)]
