@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import islpy as isl
 
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, fold
-from compiler.ir.narrow import iterator_ranges
 from compiler.ir.program import Statement
 from compiler.ir.ranges import Range, value_range
 
-__all__ = ["affine_index"]
+__all__ = ["affine_index", "affine_ranges", "iterator_ranges"]
+
+
+def iterator_ranges(statement: Statement) -> dict[str, Range]:
+    """The least and the greatest value of every iterator."""
+    domain: isl.Set = statement.domain
+    return {
+        name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
+        for k, name in enumerate(statement.iterators)
+    }
+
+
+def affine_ranges(statement: Statement) -> dict[int, Range]:
+    """Of the affine functions of two and more iterators in the value of a statement, by the nodes' `id`: the least and
+    the greatest value in its domain, which ranges of the iterators alone are too wide for."""
+    found: dict[int, Range] = {}
+
+    def note(node: Expr, function: isl.Aff) -> None:
+        used = sum(function.involves_dims(isl.dim_type.in_, k, 1) for k in range(len(statement.iterators)))
+        if isinstance(node, Apply) and used > 1:
+            domain: isl.Set = statement.domain
+            found[id(node)] = domain.min_val(function).to_python(), domain.max_val(function).to_python()
+
+    _functions(statement, statement.value, note)
+    return found
 
 
 def affine_index(statement: Statement, index: Expr) -> isl.Aff | None:
     """`index` of an access of `statement` as a function on its domain's space; None if it is none, or may wrap."""
+    return _functions(statement, index, lambda node, function: None)
+
+
+def _functions(statement: Statement, value: Expr, note: Callable[[Expr, isl.Aff], None]) -> isl.Aff | None:
+    """The same of a `value`; `note` is called for every node that is such a function."""
     space = isl.LocalSpace.from_space(statement.domain.get_space())
     iterators = iterator_ranges(statement)
 
@@ -23,9 +53,12 @@ def affine_index(statement: Statement, index: Expr) -> isl.Aff | None:
         if function is None:
             return None, (0, 0)
         range = value_range(node, ranges, [], iterators, {})
-        return (function, range) if _is_exact(node, ranges, range) else (None, (0, 0))
+        if not _is_exact(node, ranges, range):
+            return None, (0, 0)
+        note(node, function)
+        return function, range
 
-    return fold(index, step)[0]
+    return fold(value, step)[0]
 
 
 def _function(statement: Statement, space: isl.LocalSpace, node: Expr, parts: list[isl.Aff | None]) -> isl.Aff | None:

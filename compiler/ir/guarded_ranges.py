@@ -1,25 +1,32 @@
-"""Ranges behind guards: what the condition of a selection says of the words that it compares.
+"""Ranges behind guards: what the condition of a selection says of the words that it compares, and ranges of arrays of
+which every value is written under such conditions.
 
 The index of an access under a condition is a selection (``k >= 0 && k < 8 ? k : 0``), of the condition itself or of an
 array that keeps it. Where it holds, words that the statement reads are as the comparisons say, if they are the same
-words: read at the same place of an array that is written once.
+words: read at the same place of an array in which nothing is written between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import islpy as isl
+
+from compiler.ir.affine_index import affine_ranges, iterator_ranges
 from compiler.ir.expr import NEGATED, Apply, Cast, Const, Expr, Read, fold
-from compiler.ir.narrow import iterator_ranges, table_ranges
+from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Access, Program, Statement
 from compiler.ir.ranges import Range, hull, type_range, value_range
-from compiler.ir.types import BIT, Int
+from compiler.ir.types import Int
 
-__all__ = ["guarded_range"]
+__all__ = ["guarded_array_ranges", "guarded_range"]
 
 _MOST_CONDITIONS = 4
 """Arrays through which a condition is followed."""
+
+_ROUNDS, _WIDENED = 12, 4
+"""Rounds in which ranges of arrays grow, and after how many they grow to the ranges that are known without guards."""
 
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 """Comparisons that say a range of a word, with operands swapped."""
@@ -29,6 +36,31 @@ def guarded_range(program: Program, statement: Statement, node: Expr, arrays: di
     """The range of `node` in the value of `statement`, of arrays with the ranges `arrays`."""
     scope = _Scope(program, statement, arrays, _MOST_CONDITIONS)
     return scope.selected(node, [arrays[access.array] for access in statement.reads])
+
+
+def guarded_array_ranges(program: Program, arrays: dict[str, Range], names: Collection[str]) -> dict[str, Range]:
+    """`arrays`, ranges of the elements of all arrays, those of the intermediate arrays `names` as far as conditions
+    keep them: ``if (j >= 0) j--`` never leaves -1 behind. What grows from round to round does so to what is known."""
+    wanted = {name for name in names if program.array(name).role == "intermediate"}
+    writers = [statement for statement in program.statements if statement.write.array in wanted]
+    found: dict[str, Range] = {}
+    for count in range(_ROUNDS):
+        before = dict(found)
+        for statement in writers:
+            if all(read.array in found or read.array not in wanted for read in statement.reads):
+                name = statement.write.array
+                new = guarded_range(program, statement, statement.value, arrays | found)
+                merged = _common(arrays[name], hull(new, found.get(name, new)))
+                found[name] = merged if count < _WIDENED else _grown(before.get(name), merged, arrays[name])
+        if found == before:
+            return arrays | found
+    return arrays
+
+
+def _grown(old: Range | None, new: Range, most: Range) -> Range:
+    """`new`, at the sides where it grows as far as it can."""
+    return new if old is None else (min(new[0], old[0] if new[0] >= old[0] else most[0]),
+                                    max(new[1], old[1] if new[1] <= old[1] else most[1]))
 
 
 @dataclass(frozen=True)
@@ -46,18 +78,23 @@ class _Scope:
             condition, yes, no = node.args
             return hull(self.selected(yes, self.where(condition, True, reads)),
                         self.selected(no, self.where(condition, False, reads)))
+        if isinstance(node, Cast) and isinstance(node.type, Int) and isinstance(node.arg.type, Int):
+            inner = self.selected(node.arg, reads)
+            return inner if _keeps(node, inner) else type_range(node.type)
         return self._plain(node, reads)
 
     def _plain(self, node: Expr, reads: Sequence[Range]) -> Range:
         iterators, tables = iterator_ranges(self.statement), table_ranges(self.program)
-        return fold(node, lambda each, parts: value_range(each, parts, list(reads), iterators, tables))
+        functions = affine_ranges(self.statement)
+        return fold(node, lambda each, parts: functions.get(id(each)) or
+                    value_range(each, parts, list(reads), iterators, tables))
 
     def where(self, condition: Expr, holds: bool, reads: Sequence[Range]) -> list[Range]:
         """Ranges of what is read where `condition` is not zero, or where it is."""
         known, pending = list(reads), [(condition, holds)]
         while pending:
             node, truth = pending.pop()
-            pending += _parts(node, truth)
+            pending += _parts(node, truth, lambda cast: _keeps(cast, self._plain(cast.arg, reads)))
             for number, range_ in self._facts(node, truth, known):
                 known = self._narrowed(known, self.statement.reads[number], range_)
         return known
@@ -66,10 +103,12 @@ class _Scope:
         """Reads, and ranges that they are in, as a comparison says; or a condition in an array that is read."""
         if isinstance(node, Apply) and len(node.args) == 2:
             op = node.op if truth else NEGATED.get(node.op, "")
-            for first, second, order in ((*node.args, op), (*reversed(node.args), _SWAPPED.get(op, ""))):
+            for first, second, order in ((*node.args, op), (*reversed(node.args), _SWAPPED.get(op, op))):
                 read = self._compared(first, reads)
                 if read is not None and order in _SWAPPED:
                     yield read, _bounded(order, self._plain(second, reads))
+                elif read is not None and order == "ne":
+                    yield read, _without(reads[read], self._plain(second, reads))
         elif isinstance(node, Read) and self.left:
             yield from self._kept(self.statement.reads[node.index], truth)
 
@@ -88,10 +127,27 @@ class _Scope:
         before = [self.arrays[read.array] for read in writer.reads]
         to_writer = access.map.apply_range(writer.write.map.reverse())
         for read, old, new in zip(writer.reads, before, scope.where(writer.value, truth, before), strict=True):
-            if new != old and _is_constant(self.program, read.array):
+            if new != old:
                 place = to_writer.apply_range(read.map)
                 yield from ((number, new) for number, mine in enumerate(self.statement.reads)
-                            if mine.array == read.array and mine.map.is_subset(place))
+                            if mine.array == read.array and mine.map.is_subset(place)
+                            and self._finds_the_same(mine, writer, to_writer))
+
+    def _finds_the_same(self, mine: Access, writer: Statement, to_writer: isl.Map) -> bool:
+        """Whether an access finds the word that `writer` has found, in the instance that `to_writer` says, at the same
+        place: nothing is written there between."""
+        if _is_constant(self.program, mine.array):
+            return True
+        program, now = self.program, self.program.order_of(self.statement.name)
+        since = to_writer.intersect_domain(self.statement.domain).apply_range(program.order_of(writer.name))
+        for other in program.statements:
+            if other.write.array == mine.array:
+                times = program.order_of(other.name).intersect_domain(other.domain)
+                touching = mine.map.intersect_domain(self.statement.domain).apply_range(other.write.map.reverse())
+                behind = since.lex_le_map(times)
+                if not touching.intersect(behind).intersect(now.lex_gt_map(times)).is_empty():
+                    return False
+        return True
 
     def _narrowed(self, reads: Sequence[Range], access: Access, range_: Range) -> list[Range]:
         """`reads`, those of the word of `access` inside `range_`; unchanged where there is no such word."""
@@ -99,10 +155,10 @@ class _Scope:
                 for mine, old in zip(self.statement.reads, reads, strict=True)]
 
 
-def _parts(node: Expr, truth: bool) -> Iterator[tuple[Expr, bool]]:
-    """Nodes that are not zero, or zero, if `node` is."""
+def _parts(node: Expr, truth: bool, keeps: Callable[[Cast], bool]) -> Iterator[tuple[Expr, bool]]:
+    """Nodes that are not zero, or zero, if `node` is; `keeps` says whether a conversion keeps all values."""
     match node:
-        case Cast(arg, type) if isinstance(type, Int) and isinstance(arg.type, Int) and (truth or arg.type == BIT):
+        case Cast(arg, type) if isinstance(type, Int) and isinstance(arg.type, Int) and (truth or keeps(node)):
             yield arg, truth
         case Apply("ne", (arg, Const(0, _))) if isinstance(arg.type, Int):
             yield arg, truth
@@ -129,6 +185,12 @@ def _bounded(order: str, other: Range) -> Range:
     low, high = -(1 << 128), 1 << 128
     return {"lt": (low, other[1] - 1), "le": (low, other[1]), "gt": (other[0] + 1, high), "ge": (other[0], high),
             "eq": other}[order]
+
+
+def _without(range_: Range, other: Range) -> Range:
+    """A range without the one value of another at one of its ends."""
+    low, high = range_
+    return (low + ((low, low) == other), high - ((high, high) == other))
 
 
 def _common(first: Range, second: Range) -> Range:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
+from compiler.ir.affine_index import iterator_ranges
 from compiler.ir.constant_division import remainder
 from compiler.ir.expr import Apply, Cast, Const, Expr, Load, Store, fold, postorder, with_children
-from compiler.ir.guarded_ranges import guarded_range
-from compiler.ir.narrow import array_ranges, iterator_ranges, table_ranges
+from compiler.ir.guarded_ranges import guarded_array_ranges, guarded_range
+from compiler.ir.narrow import array_ranges, table_ranges
 from compiler.ir.program import Memory, Program, Statement
 from compiler.ir.ranges import Range, value_range
 from compiler.ir.relations import united
@@ -31,7 +32,7 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
         program = without_assertions(program)
     if not program.memories:
         return program
-    arrays = array_ranges(program)
+    arrays = _ranges(program)
     indices = {statement.name: _index_ranges(program, statement, arrays) for statement in program.statements}
     if check == "wrap":
         statements = tuple(_wrapped(s, program, indices[s.name]) for s in program.statements)
@@ -45,7 +46,7 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
 def doubtful_user(program: Program, memory: Memory) -> Statement:
     """A statement that uses `memory` at an index that may be outside; if there is none, the first that uses it."""
     users = [s for s in program.statements if any(node.memory == memory.name for node in _accesses(s))]
-    arrays = array_ranges(program)
+    arrays = _ranges(program)
     for statement in users:
         ranges = _index_ranges(program, statement, arrays)
         if not all(_is_inside(memory, ranges[id(node.index)]) for node in _accesses(statement)
@@ -72,6 +73,29 @@ def _accesses(statement: Statement) -> Iterator[Load | Store]:
 
 def _is_inside(memory: Memory, index: Range) -> bool:
     return index[0] >= 0 and index[1] < memory.words
+
+
+def _ranges(program: Program) -> dict[str, Range]:
+    """Ranges of arrays, where an access may be outside with what is written under conditions taken into account."""
+    arrays = array_ranges(program)
+    doubtful = {read.array for statement in program.statements for read in statement.reads
+                if any(not program.memory(node.memory).assertion and
+                       not _is_inside(program.memory(node.memory), range)
+                       for node, range in _accessed(program, statement, arrays))}
+    return guarded_array_ranges(program, arrays, _sources(program, doubtful)) if doubtful else arrays
+
+
+def _accessed(program: Program, statement: Statement, arrays: dict[str, Range]) -> Iterator[tuple[Load | Store, Range]]:
+    ranges = _index_ranges(program, statement, arrays)
+    return ((node, ranges[id(node.index)]) for node in _accesses(statement))
+
+
+def _sources(program: Program, names: set[str]) -> set[str]:
+    """Arrays, and all from which they are computed."""
+    found = set(names)
+    while more := {read.array for s in program.statements if s.write.array in found for read in s.reads} - found:
+        found |= more
+    return found
 
 
 def _index_ranges(program: Program, statement: Statement, arrays: dict[str, Range]) -> dict[int, Range]:

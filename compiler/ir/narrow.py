@@ -23,8 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-import islpy as isl
-
+from compiler.ir.affine_index import affine_ranges, iterator_ranges
 from compiler.ir.constant_division import constant_divisor, quotient, remainder, without_divisions
 from compiler.ir.expr import (
     Apply,
@@ -48,7 +47,7 @@ from compiler.ir.sum_ranges import Rule, accumulated_range
 from compiler.ir.types import BIT, Float, Int, Type
 from hw.ops import DIVISIONS, OPERATIONS
 
-__all__ = ["array_ranges", "iterator_ranges", "narrow", "narrow_value", "table_ranges"]
+__all__ = ["array_ranges", "narrow", "narrow_value", "table_ranges"]
 
 _WIDTHS = (16, 32, 64)
 _MODULAR = {"pass", "add", "sub", "mul", "mad", "and", "or", "xor", "shl", "select"}
@@ -353,15 +352,6 @@ def _own_array(array: Array) -> Int:
     return array.type
 
 
-def iterator_ranges(statement: Statement) -> dict[str, Range]:
-    """The least and the greatest value of every iterator."""
-    domain: isl.Set = statement.domain
-    return {
-        name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
-        for k, name in enumerate(statement.iterators)
-    }
-
-
 def table_ranges(program: Program) -> dict[str, Range]:
     """The least and the greatest entry of every table."""
     return {table.name: (min(table.values), max(table.values)) for table in program.tables}
@@ -369,11 +359,12 @@ def table_ranges(program: Program) -> dict[str, Range]:
 
 def array_ranges(program: Program) -> dict[str, Range]:
     """The range of the elements of every array, by propagation through the statements; of sums by counting."""
-    known = _Known(iterators={s.name: iterator_ranges(s) for s in program.statements}, tables=table_ranges(program))
+    known = _Known({s.name: iterator_ranges(s) for s in program.statements}, table_ranges(program),
+                   {s.name: affine_ranges(s) for s in program.statements})
     sums: dict[str, Range] = {}
     while True:
         ranges, changed = _propagated(program, known, sums, _initial(program, sums))
-        growing = _growing(program, changed)
+        growing = _growing(program, changed, ranges, known)
         rule_of = partial(_rule, ranges=ranges, known=known)
         found = {name: accumulated_range(program, name, growing, rule_of) for name in growing - set(sums)}
         bounds = {name: bound for name, bound in found.items() if bound is not None}
@@ -390,10 +381,12 @@ def array_ranges(program: Program) -> dict[str, Range]:
 
 
 class _Known(NamedTuple):
-    """Ranges that are there from the start: of each statement's iterators, and of tables."""
+    """Ranges that are there from the start: of each statement's iterators, of tables, and of each statement's affine
+    functions of iterators (`affine_ranges`)."""
 
     iterators: Mapping[str, Mapping[str, Range]]
     tables: Mapping[str, Range]
+    functions: Mapping[str, Mapping[int, Range]]
 
 
 def _initial(program: Program, sums: Mapping[str, Range]) -> dict[str, Range | None]:
@@ -425,14 +418,22 @@ def _propagated(program: Program, known: _Known, sums: Mapping[str, Range],
     return ranges, changed
 
 
-def _growing(program: Program, changed: set[str]) -> set[str]:
-    """Intermediates whose ranges have not settled, and all that depend on them."""
+def _growing(program: Program, changed: set[str], ranges: Mapping[str, Range | None], known: _Known) -> set[str]:
+    """Intermediates whose ranges have not settled, and all whose ranges depend on how far those grow."""
     found = set(changed)
     while True:
-        more = {s.write.array for s in program.statements if any(r.array in found for r in s.reads)} | found
-        if more == found:
+        wide = {**ranges, **{name: type_range(program.array(name).type) for name in found}}
+        more = {s.write.array for s in program.statements if any(r.array in found for r in s.reads)
+                and s.write.array not in found and not _keeps_range(s, ranges[s.write.array], wide, known)}
+        if not more:
             return {name for name in found if program.array(name).role == "intermediate"}
-        found = more
+        found |= more
+
+
+def _keeps_range(statement: Statement, range: Range | None, wide: Mapping[str, Range | None], known: _Known) -> bool:
+    """Whether a statement that reads words of the ranges `wide` writes words of a `range` that is known."""
+    rule = _rule(statement, wide, known)
+    return rule is not None and range is not None and hull(range, fold(statement.value, rule)) == range
 
 
 def _widened(range: Range | None, type: Type, again: bool) -> Range:
@@ -469,7 +470,13 @@ def _rule(statement: Statement, ranges: Mapping[str, Range | None], known: _Know
     reads = [range for range in found if range is not None]
     if len(reads) < len(found):
         return None
-    return partial(value_range, reads=reads, iterators=known.iterators[statement.name], tables=known.tables)
+    iterators, functions = known.iterators[statement.name], known.functions[statement.name]
+
+    def rule(node: Expr, parts: list[Range]) -> Range:
+        exact = functions.get(id(node))
+        return exact or value_range(node, parts, reads, iterators, known.tables)
+
+    return rule
 
 
 def _array_type(array: Array, range: Range) -> Int:

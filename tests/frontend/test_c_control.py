@@ -182,8 +182,8 @@ def test_targets_take_them(case, target):
 
 @pytest.mark.parametrize(("body", "message"), [
     ("y[0] = 1;\n#pragma sluice most_trips(4)\nwhile (a[0]) y[0] = 1;", "' is not known; there is '#pragma sluice"),
-    ("for (int s = 1; s < 16; s *= a[0]) { y[0] = 1; if (s > 6) break; z[0] = 1; }", "the step of loop 's' is no sum, and "
-     "it has a 'break' behind other statements: put the condition of the 'break' into the head of the loop"),
+    ("for (int s = 1; s < 16; s *= a[0]) { y[0] = 1; if (s > 6) break; z[0] = 1; }", "the step of loop 's' is no sum, "
+     "and it has a 'break' behind other statements: put the condition of the 'break' into the head of the loop"),
     ("int i = 0; do { if (i & 1) continue; y[i] = 1; i++; } while (i < 9);", "'continue' in a 'do' loop is not"),
     ("int i = 0; while (a[i & 7] > 0) { y[0] += 1; i++; }", "bounds of loop 'i' are not affine"),
     ("int i = 0; while (i < 9) { if (i & 1) continue; y[i] = 1; i++; }",

@@ -138,9 +138,9 @@ LIMITED = {
     "trips_by_data": ("void f(const unsigned char x[4], int y[4]) {\n#pragma scop\nfor (int i = 0; i < x[0]; i++)\n"
                       "y[0] += i;\n#pragma endscop\n}",
                       "3:21: bounds of loop 'i' are not affine: it depends on the contents of array 'x'; loop over all "
-                      "indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ...; or say how many "
-                      "trips the loop makes at most, by #pragma sluice max_trips(N) before it, or in its condition: i < N "
-                      "&& ...; its values allow 255, of more than 200 "
+                      "indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ...; or say how "
+                      "many trips the loop makes at most, by #pragma sluice max_trips(N) before it, or in its "
+                      "condition: i < N && ...; its values allow 255, of more than 200 "
                       "(set SLUICE_MAX_TRIPS_BY_DATA above 200 to go on)", "200"),
 }
 

@@ -23,6 +23,8 @@ BODY
 
 EVERY = "; loop over all indices and use the one that is equal: for (k = 0; k < N; k++) if (k == INDEX) ..."
 
+STATEMENT = (" inside an expression is made a statement of its own only if it takes place in any case and nothing "
+             "else in the expression has its variable; write that statement")
 FAULTS = {
     # Control.
     "while (t) t--;": "6:1: this 'while' loop counts in no way that is known: set its counter before it in the same "
@@ -40,16 +42,16 @@ FAULTS = {
     "for (;;) b[0] = 1;": "6:1: a loop must start with one assignment to its iterator: for (i = ...; ...; ...)",
     "for (i = 0; ; i++) b[i] = 1;": "6:1: the loop over 'i' has no condition and never ends",
     "for (i = 0; i < N; i *= 2) b[i] = 1;":
-        "6:20: the step of loop 'i' must be a constant: i++, i--, i += c or i -= c; or say how many trips the loop makes "
-        "at most, by #pragma sluice max_trips(N) before it",
+        "6:20: the step of loop 'i' must be a constant: i++, i--, i += c or i -= c; or say how many trips the loop "
+        "makes at most, by #pragma sluice max_trips(N) before it",
     "for (i = 0; i != 7; i += 2) b[i] = 1;": "6:1: the loop over 'i' does not end",
     "for (i = 0; i < n; i++) b[i] = 1;":
         "6:17: bounds of loop 'i' are not affine: parameter 'n' has no value; give n=VALUE",
     "for (i = 0; i < a[0]; i++) b[0] = 1;":
         "6:17: bounds of loop 'i' are not affine: it depends on the contents of array 'a'" + EVERY
         + "; or say how many trips the loop makes at most, by #pragma sluice max_trips(N) before it, or in its "
-        "condition: i < N && ...; its values allow 2147483647, of more than 65536 (set SLUICE_MAX_TRIPS_BY_DATA above 65536 "
-        "to go on)",
+        "condition: i < N && ...; its values allow 2147483647, of more than 65536 (set SLUICE_MAX_TRIPS_BY_DATA above "
+        "65536 to go on)",
     "for (i = 0; i < N; i++) { i++; b[i] = 1; }":
         "6:27: 'i' is the iterator of a loop and cannot be changed in it; step it in the head of the loop, or change a "
         "copy of it",
@@ -89,13 +91,9 @@ FAULTS = {
     "b[0] = a[0] % 0;": "6:8: '%' by 0: division by zero",
     "b[0] = a[0] << 32;": "6:8: shift by 32: amounts outside 0..31 are undefined",
     "b[0] = a[0] >> -1;": "6:8: shift by -1: amounts outside 0..31 are undefined",
-    "b[0] = (t = 3) + t;": "6:9: an assignment inside an expression is made a statement of its own only if it takes "
-                           "place in any case and nothing else in the expression has its variable; write that statement",
-    "t = 1; b[0] = t++ + t;": "6:15: '++' inside an expression is made a statement of its own only if it takes place in "
-                              "any case and nothing else in the expression has its variable; write that statement",
-    "t = 1; b[0] = a[0] ? --t : 1;": "6:24: '--' inside an expression is made a statement of its own only if it takes "
-                                     "place in any case and nothing else in the expression has its variable; write that "
-                                     "statement",
+    "b[0] = (t = 3) + t;": "6:9: an assignment" + STATEMENT,
+    "t = 1; b[0] = t++ + t;": "6:15: '++'" + STATEMENT,
+    "t = 1; b[0] = a[0] ? --t : 1;": "6:24: '--'" + STATEMENT,
     "b[0] = a[0] +;": "6:14: not valid C: Invalid expression",
     "b[0] = 1": "7:2: not valid C, before 'pragma'",
 }

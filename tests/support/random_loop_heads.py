@@ -31,7 +31,8 @@ class _Writer:
         return (f"static const unsigned char {name}_table[4] = {{3, 9, 12, 1}};\n"
                 f"void {name}(const unsigned char x[{SIZE}], const int h[{SIZE}], int y[{SIZE}], int r[2])\n{{\n"
                 f"#pragma scop\nint s = 0, t = 0, n = 0;\nint b[{SIZE}] = {{0}};\n"
-                f"for (int i = 0; i < {around}; i++) {{\nint k = 1;\n{self._loop(name)}\n{body}\n}} }}\n{self._last()}\n"
+                f"for (int i = 0; i < {around}; i++) {{\nint k = 1;\n{self._loop(name)}\n{body}\n}}\n"
+                f"{self._last()}\n"
                 f"r[0] = s; r[1] = t + n;\n#pragma endscop\n}}\n")
 
     def _last(self) -> str:
@@ -46,7 +47,8 @@ class _Writer:
         elif kind == "m":
             first, cond, step = f"({first}) + 1", self._compared("k", "<", end), self._draw.choice(_MULTIPLIED)
         elif kind == "d":
-            cond, step = self._compared("k", ">", self._draw.choice(["0", "1", "-2", "(x[i] & 1)"])), self._draw.choice(_DOWN)
+            end = self._draw.choice(["0", "1", "-2", "(x[i] & 1)"])
+            cond, step = self._compared("k", ">", end), self._draw.choice(_DOWN)
         else:
             cond, step = self._draw.choice(["k", "k > 0", "k != 0", "2 < k"]), self._draw.choice(_DIVIDED)
         if self._draw.random() < 0.3:
@@ -54,7 +56,7 @@ class _Writer:
         body = "\n".join(self._statement() for _ in range(self._draw.randint(1, 3)))
         if self._draw.random() < 0.3:
             body = f"if ({self._condition()}) {self._draw.choice(['break', 'continue'])};\n{body}"
-        return f"{{ for ({declared} = {first}; {cond}; {step}) {{\n{body}\n}}"
+        return f"for ({declared} = {first}; {cond}; {step}) {{\n{body}\n}}"
 
     def _number(self, name: str) -> str:
         """A small number that is not negative."""
@@ -71,9 +73,11 @@ class _Writer:
         value, mask = self._value(), SIZE - 1
         return self._draw.choice([
             f"s += {value};", f"s ^= {value};", f"b[{value} & {mask}]++;", f"b[n++ & {mask}] = {value};",
-            f"if ((t = {value}) > {self._small()}) s -= t;", f"if (n++ < {self._small()}) s += {value}; else b[n & {mask}]--;",
+            f"if ((t = {value}) > {self._small()}) s -= t;",
+            f"if (n++ < {self._small()}) s += {value}; else b[n & {mask}]--;",
             f"if (b[{value} & {mask}]-- > {self._small()}) t ^= s;", f"s = (n += {value}) + {self._small()};",
-            f"t = b[{value} & {mask}]++;", f"s = t = {value}, n -= 2;", f"if (--n > {self._small()} && n < 9) t += {value};",
+            f"t = b[{value} & {mask}]++;", f"s = t = {value}, n -= 2;",
+            f"if (--n > {self._small()} && n < 9) t += {value};",
         ])
 
     def _small(self) -> str:

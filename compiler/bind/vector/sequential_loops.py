@@ -258,7 +258,7 @@ class SequentialCode:
         return tuple(found)
 
     def _are_unlike(self, earlier: Sequence[ProgramStatement], statement: ProgramStatement, place: _Place) -> bool:
-        """Whether a statement needs what `earlier` ones make in some turns that are not looked at, and not in others."""
+        """Whether a statement needs what `earlier` ones make in some turns that are not looked at, but not in all."""
         return place.agree is not None and any(meet_in_some(self.program, other, statement, place.agree, times)
                                                for other in earlier for times in place.unseen)
 

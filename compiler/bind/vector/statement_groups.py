@@ -15,7 +15,8 @@ from compiler.bind.vector.statement_precedence import before, carries, orderings
 from compiler.ir.expr import Store
 from compiler.ir.program import Access, Array, Program, Statement
 
-__all__ = ["in_time", "meet_in_some", "needs_itself", "read_from_others", "split_by_order", "split_by_sources", "unwritten_arrays"]
+__all__ = ["in_time", "meet_in_some", "needs_itself", "read_from_others", "split_by_order", "split_by_sources",
+           "unwritten_arrays"]
 
 MOST_SPLITS = 3
 """Times that the first and the last instances are split off of those that have to come in some order."""

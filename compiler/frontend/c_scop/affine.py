@@ -218,12 +218,21 @@ class AffineReader:
             case "-":
                 return left.sub(right), type
             case "*":
+                left, right = self._settled(left), self._settled(right)
                 if not (left.is_cst() or right.is_cst()):
                     raise DataDependent(node, f"it is a product of {self._dependent(node)}; {_WRITTEN_OUT}")
                 return left.mul(right), type
         if node.op in ("&", "|", "^") and left.is_cst():
             left, right = right, left
         return self._by_constant(node, left, self._constant(node, right, type), type), type
+
+    def _settled(self, value: isl.PwAff) -> isl.PwAff:
+        """`value`, as a number if it has one value in the domain."""
+        if value.is_cst() or self.domain is None or self.domain.is_empty():
+            return value
+        inside = value.intersect_domain(self.domain)
+        least = inside.min_val()
+        return self._number(least.to_python()) if least.is_int() and least.eq(inside.max_val()) else value
 
     def _constant(self, node: c_ast.BinaryOp, right: isl.PwAff, type: Int) -> int:
         """The only value of the right operand. Raises `NotAffine` if it has several."""

@@ -376,8 +376,8 @@ class Lowering:
             if node.op == "-":
                 return building.apply("sub", Const(0, operand.type), operand)
             return building.apply("xor", operand, Const(building.integer(operand).wrap(-1), operand.type))
-        refused = (f"'{node.op.removeprefix('p')}' inside an expression is made a statement of its own only if it takes "
-                   "place in any case and nothing else in the expression has its variable; write that statement")
+        refused = (f"'{node.op.removeprefix('p')}' inside an expression is made a statement of its own only if it "
+                   "takes place in any case and nothing else in the expression has its variable; write that statement")
         raise self._error(node, _UNARY_REFUSED.get(node.op, refused))
 
     def _promoted(self, node: Any) -> Expr:

@@ -1,7 +1,7 @@
 """How many trips a loop makes at most whose head depends on data.
 
-Ranges of values say so: of types, masks, minima and iterators, in the first value of the counter, in what it is compared
-with and in its step. Where they do not, an array may, of which every trip takes the element of the counter's number: with
+Ranges of values say so: of types, masks, minima and iterators, in the first value of the counter, in what it is
+compared with and in its step. Or an array does, of which every trip takes the element of the counter's number: with
 more trips than it has elements, one of them would take an element that does not exist.
 """
 
@@ -76,9 +76,10 @@ class _Counter:
         least, most = sorted((abs(self.by.low), abs(self.by.high)))
         sign = 1 if up else -1
         start, stop = (self.first.low, end.high) if up else (-self.first.high, -end.low)
-        if operator == "!=" and least == most == 1 and (
-                self.first.high <= end.low if up else self.first.low >= end.high):
-            return stop - start
+        if operator == "!=":
+            meets = self.first.high <= end.low if up else self.first.low >= end.high
+            inside = self.type.contains(end.low) and self.type.contains(end.high)
+            return stop - start if least == most == 1 and meets and inside else None
         if operator not in (("<", "<=") if up else (">", ">=")):
             return None
         stop += len(operator) - 1
@@ -180,9 +181,8 @@ def _indexed_sizes(body: Any, name: str, shape: Callable[[str], Sequence[int | N
     own = declared_names(body)
     for item in block_items(body):
         for array, position, subscript in _subscripts(item):
-            if array not in own and _is_beside(subscript, name) and position < len(sizes := shape(array)):
-                if (size := sizes[position]) is not None:
-                    yield size
+            sizes = shape(array) if array not in own and _is_beside(subscript, name) else ()
+            yield from (size for size in sizes[position : position + 1] if size is not None)
 
 
 def _subscripts(node: Any) -> Iterator[tuple[str, int, Any]]:

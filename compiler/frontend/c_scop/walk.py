@@ -228,7 +228,7 @@ class Walker:
         return block(with_hidden_iterator(node, head.name, flag, hidden, type), node.coord)
 
     def _with_known_bound(self, node: c_ast.For, context: Context) -> c_ast.For | None:
-        """The loop with those of its conditions that are known before it runs, if any; the others end it from inside."""
+        """The loop with those of its conditions that are known before it runs, if any; others end it from inside."""
         head = read_head(node, context.scope.inner())
         parts = _operands(node.cond, "&&")
         affine = [part for part in parts if self._is_known(part, head, context)]
@@ -253,7 +253,8 @@ class Walker:
         trips = most_trips(node, name, type, lambda part: self._span(part, inside), partial(_shape, context.scope))
         largest = limit("trips_by_data")
         if trips is None or trips.most > largest:
-            hint = f"{error.reason}; or say how many trips the loop makes at most, by #pragma sluice max_trips(N) before it"
+            hint = (f"{error.reason}; or say how many trips the loop makes at most, by "
+                    "#pragma sluice max_trips(N) before it")
             if isinstance(error, DataBound):
                 hint += f", or in its condition: {name} < N && ..."
             if trips is not None:

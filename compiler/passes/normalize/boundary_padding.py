@@ -19,8 +19,9 @@ import islpy as isl
 from compiler.analysis.accesses import same_elements
 from compiler.analysis.affine import maps, pieces
 from compiler.analysis.dependences import DependenceError, flow
+from compiler.ir.affine_index import iterator_ranges
 from compiler.ir.expr import Lookup, Read, converted, postorder
-from compiler.ir.narrow import iterator_ranges, narrow_value, table_ranges
+from compiler.ir.narrow import narrow_value, table_ranges
 from compiler.ir.program import Access, Array, Program, Statement
 from compiler.ir.ranges import type_range
 from compiler.ir.types import Int

@@ -12,9 +12,9 @@ from typing import Any
 
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.normalize.counters import counted_loops, normalize_loops
+from compiler.frontend.c_scop.normalize.effects import separate_effects
 from compiler.frontend.c_scop.normalize.exits import bounded_loops
 from compiler.frontend.c_scop.normalize.jumps import remove_jumps
-from compiler.frontend.c_scop.normalize.effects import separate_effects
 from compiler.frontend.c_scop.normalize.switches import remove_switches
 from compiler.frontend.c_scop.source import Source
 
