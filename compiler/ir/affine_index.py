@@ -9,6 +9,7 @@ import islpy as isl
 from compiler.ir.expr import Apply, Cast, Const, Expr, Iterator, fold
 from compiler.ir.program import Statement
 from compiler.ir.ranges import Range, value_range
+from compiler.ir.types import Int
 
 __all__ = ["affine_index", "affine_ranges", "iterator_ranges"]
 
@@ -64,11 +65,11 @@ def _functions(statement: Statement, value: Expr, note: Callable[[Expr, isl.Aff]
 def _function(statement: Statement, space: isl.LocalSpace, node: Expr, parts: list[isl.Aff | None]) -> isl.Aff | None:
     """The function of a node of those of its operands, if none of them wraps."""
     known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    if len(known) < len(parts) or not isinstance(node.type, Int):
         return None
     match node:
         case Const(value, _):
-            return isl.Aff.zero_on_domain(space) + value
+            return isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(str(value)))
         case Iterator(name, _):
             return isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
         case Cast():
