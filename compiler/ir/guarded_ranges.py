@@ -58,9 +58,12 @@ def guarded_array_ranges(program: Program, arrays: dict[str, Range], names: Coll
 
 
 def _grown(old: Range | None, new: Range, most: Range) -> Range:
-    """`new`, at the sides where it grows as far as it can."""
-    return new if old is None else (min(new[0], old[0] if new[0] >= old[0] else most[0]),
-                                    max(new[1], old[1] if new[1] <= old[1] else most[1]))
+    """`new`; where it is more than `old`, as far as to 0 or -1, where loops that count down end, else as far as it can
+    be."""
+    if old is None:
+        return new
+    low = new[0] if new[0] >= old[0] else next((end for end in (0, -1) if most[0] <= end <= new[0]), most[0])
+    return low, new[1] if new[1] <= old[1] else most[1]
 
 
 @dataclass(frozen=True)
