@@ -129,9 +129,10 @@ LIMITED = {
     "nested_loops": (f"void f(int y[4]) {{\n#pragma scop\n{NEST}y[0] += 1;\n#pragma endscop\n}}",
                      "more than 12 loops are nested; use the quotient and the remainder of one iterator for several "
                      "(set SLUICE_MAX_NESTED_LOOPS above 12 to go on)", ""),
-    "initialised_elements": ("void f(int y[4]) {\n#pragma scop\nint t[5000] = {1};\ny[0] = t[0];\n#pragma endscop\n}",
-                             "array 't' has 5000 elements and is initialised one by one; write a loop "
-                             "(set SLUICE_MAX_INITIALISED_ELEMENTS above 4096 to go on)", ""),
+    "initialised_elements": ("void f(int y[4]) {\n#pragma scop\nint t[9] = {1, 2, 0, 3, 4};\ny[0] = t[0];\n"
+                             "#pragma endscop\n}",
+                             "4 elements of array 't' are initialised one by one; write a loop "
+                             "(set SLUICE_MAX_INITIALISED_ELEMENTS above 3 to go on)", "3"),
     "copied_fields": ("struct p { int a[3]; };\nvoid f(struct p x[4], int y[4]) {\n#pragma scop\nx[0] = x[1];\n"
                       "y[0] = 1;\n#pragma endscop\n}", "copies a structure of 3 numbers one by one; write a loop over "
                       "its array (set SLUICE_MAX_COPIED_FIELDS above 2 to go on)", "2"),

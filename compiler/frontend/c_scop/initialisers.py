@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, characters, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.limits import limit, limit_note
+from compiler.frontend.c_scop.normalize.trees import block, declared
 from compiler.frontend.c_scop.numbers import known_number
 from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.types import LONG
@@ -21,27 +23,70 @@ if TYPE_CHECKING:
 __all__ = ["array_assignments", "elements", "flat_values", "written_size"]
 
 
-def array_assignments(variable: Variable, node: c_ast.Decl, scope: Scope) -> list[c_ast.Assignment]:
-    """The declaration of an array in the scop as assignments of its elements. Raises `ScopError`."""
+_FEW = 4
+"""Zeros next to each other that are written one by one."""
+
+
+def array_assignments(variable: Variable, node: c_ast.Decl, scope: Scope) -> list[Any]:
+    """The declaration of an array in the scop as assignments of its elements, and loops over those that are zero.
+    Raises `ScopError`."""
     sizes = [size or 1 for size in variable.shape]
-    if prod(sizes) > limit("initialised_elements"):
-        raise ScopError(variable.place, f"array '{variable.name}' has {prod(sizes)} elements and is initialised one by "
-                                        f"one; write a loop {limit_note('initialised_elements')}")
     try:
         found = elements(node.init, sizes, scope)
     except NotConstant as error:
         raise ScopError(variable.place, f"initialiser of '{variable.name}': {error.reason}") from None
-    zero = c_ast.Constant("int", "0", node.coord)
-    return [c_ast.Assignment("=", _element(node, position, sizes), found.get(position, zero), node.coord)
-            for position in range(prod(sizes))]
+    values = {position: value for position, value in found.items() if not _is_zero(value)}
+    if len(values) > limit("initialised_elements"):
+        raise ScopError(variable.place, f"{len(values)} elements of array '{variable.name}' are initialised one by "
+                                        f"one; write a loop {limit_note('initialised_elements')}")
+    return list(_filled(c_ast.ID(node.name, node.coord), sizes, values, scope))
 
 
-def _element(node: c_ast.Decl, position: int, sizes: list[int]) -> Any:
-    target: Any = c_ast.ID(node.name, node.coord)
-    for number, size in enumerate(sizes):
-        index = position // prod(sizes[number + 1:]) % size
-        target = c_ast.ArrayRef(target, c_ast.Constant("int", str(index), node.coord), node.coord)
-    return target
+def _filled(target: Any, sizes: list[int], values: Mapping[int, Any], scope: Scope) -> Iterator[Any]:
+    """Statements that write `target`, an array of `sizes` or one of its rows, or an element: `values` by position, and
+    zeros."""
+    coord = target.coord
+    if not sizes or not values:
+        yield from _zeros(target, sizes, scope) if not values else [c_ast.Assignment("=", target, values[0], coord)]
+        return
+    size, first = prod(sizes[1:]), 0
+    rows = sorted({position // size for position in values})
+    for row in [*rows, sizes[0]]:
+        yield from _run(target, first, row, sizes[1:], scope)
+        if row < sizes[0]:
+            own = {position - row * size: value for position, value in values.items() if position // size == row}
+            yield from _filled(c_ast.ArrayRef(target, _number(row, coord), coord), sizes[1:], own, scope)
+        first = row + 1
+
+
+def _zeros(target: Any, sizes: list[int], scope: Scope) -> Iterator[Any]:
+    if not sizes:
+        yield c_ast.Assignment("=", target, _number(0, target.coord), target.coord)
+    else:
+        yield from _run(target, 0, sizes[0], sizes[1:], scope)
+
+
+def _run(target: Any, first: int, end: int, sizes: list[int], scope: Scope) -> Iterator[Any]:
+    """Zeros in the rows of `target` from `first` to before `end`, whose sizes are `sizes`."""
+    coord = target.coord
+    if (end - first) * prod(sizes) <= _FEW:
+        for row in range(first, end):
+            yield from _zeros(c_ast.ArrayRef(target, _number(row, coord), coord), sizes, scope)
+        return
+    name = scope.free_name("place")
+    row = c_ast.ID(name, coord)
+    body = list(_zeros(c_ast.ArrayRef(target, row, coord), sizes, scope))
+    start = c_ast.DeclList([declared(name, ["int"], _number(first, coord), coord)], coord)
+    yield c_ast.For(start, c_ast.BinaryOp("<", row, _number(end, coord), coord), c_ast.UnaryOp("p++", row, coord),
+                    block(body, coord), coord)
+
+
+def _number(value: int, coord: Any) -> c_ast.Constant:
+    return c_ast.Constant("int", str(value), coord)
+
+
+def _is_zero(node: Any) -> bool:
+    return isinstance(node, c_ast.Constant) and node.type == "int" and node.value == "0"
 
 
 def flat_values(init: Any, sizes: list[int], scope: Scope) -> list[Const]:

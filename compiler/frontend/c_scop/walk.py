@@ -199,8 +199,8 @@ class Walker:
         if node.init is None or variable.fixed:
             return
         if not variable.scalar:
-            for assignment in array_assignments(variable, node, context.scope):
-                self._assignment(assignment, context, None)
+            for statement in array_assignments(variable, node, context.scope):
+                self._item(statement, context)
             return
         target = c_ast.ID(node.name, node.coord)
         self._assignment(c_ast.Assignment("=", target, node.init, node.coord), context, None)

@@ -48,9 +48,26 @@ def _without(removed: Collection[str], names: Collection[str],
             left.remove(name)
             after = [d for d in flows if d.source == name]
             flows = [d for d in flows if name not in (d.source, d.sink)]
-            flows += [replace(d, source=b.source, relation=passed) for d in after for b in before
-                      if not (passed := d.relation.apply_range(b.relation)).is_empty()]
+            flows += _passed(flows, before, after)
     return left, tuple(flows)
+
+
+def _passed(known: Collection[Dependence], before: Collection[Dependence],
+            after: Collection[Dependence]) -> list[Dependence]:
+    """What passes a statement from those it reads to those that read it, but for what is `known`: the number of ways
+    doubles with every branch that joins again."""
+    relations: dict[tuple[str, str], list[isl.Map]] = {}
+    for d in known:
+        relations.setdefault((d.source, d.sink), []).append(d.relation)
+    found: list[Dependence] = []
+    for d in after:
+        for b in before:
+            same = relations.setdefault((b.source, d.sink), [])
+            relation = d.relation.apply_range(b.relation)
+            if not relation.is_empty() and not any(relation.is_equal(other) for other in same):
+                same.append(relation)
+                found.append(replace(d, source=b.source, relation=relation))
+    return found
 
 
 def deepest(whole: Times, dependences: tuple[Dependence, ...], sizes: int,

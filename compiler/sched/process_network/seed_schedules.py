@@ -178,7 +178,7 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     usual = context.get_schedule_algorithm()
     context.set_schedule_algorithm(algorithm)
     try:
-        with bounded_operations(_STEPS[algorithm]):
+        with bounded_operations(_steps(algorithm, dependences)):
             schedule = constraints.compute_schedule().get_map()
     except EffortError:
         return
@@ -191,6 +191,15 @@ def _by_isl(program: Program, dependences: tuple[Dependence, ...], whole: dict[s
     if next(iter(found.values())).dim(isl.dim_type.out) > length:
         return
     yield {name: padded(found[name].intersect_domain(program.statement(name).domain), length) for name in whole}
+
+
+def _steps(algorithm: int, dependences: tuple[Dependence, ...]) -> int:
+    """Steps for so many dependences: isl's own algorithm solves one problem with coefficients for all of their pieces,
+    and a step takes as much longer as there are more of them."""
+    pieces = sum(len(dependence.relation.get_basic_maps()) for dependence in dependences)
+    if algorithm != isl.schedule_algorithm.ISL or pieces <= _MOST_PIECES:
+        return _STEPS[algorithm]
+    return int(_STEPS[algorithm] * (_MOST_PIECES / pieces) ** 2)
 
 
 def _near(dependences: tuple[Dependence, ...]) -> tuple[Dependence, ...]:
