@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -78,21 +79,32 @@ def main(arguments: list[str] | None = None) -> int:
     counts = options.folder / "counts.json"
     tally = Tally.load(counts) if options.resume and counts.exists() else Tally(options.seed)
     console.print(f"seed {tally.seed}, {options.minutes:g} minutes, {options.jobs} processes")
-    failures, reported = 0, time.time()
+    failures = 0
     with _executor(options) as executor:
-        for found in _results(executor, options, tally):
-            _count(tally, found)
-            tally.save(counts)
-            failures += len(found.failures)
-            for name, text in found.failures:
-                (options.folder / name).write_text(text)
-                console.print(f"{options.folder / name}\n{text}")
-            if time.time() > reported + _REPORT:
-                console.print(tally.table())
-                reported = time.time()
+        try:
+            for found in _reported(_results(executor, options, tally), tally, console):
+                _count(tally, found)
+                tally.save(counts)
+                failures += len(found.failures)
+                for name, text in found.failures:
+                    (options.folder / name).write_text(text)
+                    console.print(f"{options.folder / name}\n{text}")
+        except KeyboardInterrupt:
+            console.print("interrupted; programs under way are left")
+            executor.shutdown(wait=False, cancel_futures=True)
     console.print(tally.table())
     console.print(f"{tally.properties} files of property tests, {failures} failures; counts in {counts}")
     return int(failures > 0)
+
+
+def _reported(results: Iterator[Found], tally: Tally, console: Console) -> Iterator[Found]:
+    """`results`, between which the counts are printed now and then."""
+    reported = time.time()
+    for found in results:
+        yield found
+        if time.time() > reported + _REPORT:
+            console.print(tally.table())
+            reported = time.time()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _executor(options: argparse.Namespace) -> Executor:
     if not options.cluster:
-        return ProcessPoolExecutor(options.jobs)
+        return ProcessPoolExecutor(options.jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
     from distributed import Client
 
     return Client(options.cluster).get_executor()

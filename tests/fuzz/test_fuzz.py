@@ -217,6 +217,17 @@ def test_counts_go_on_where_they_were(tmp_path):
     assert Tally.load(tmp_path / "counts.json") == tally
 
 
+def test_an_interrupted_search_keeps_its_counts(tmp_path, monkeypatch, capsys):
+    def results(executor, options, tally):
+        yield command.Found([(Job(7, "fpga"), _RIGHT)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_results", results)
+    assert command.main(["--jobs", "1", "--folder", str(tmp_path), "--minutes", "1"]) == 0
+    assert Tally.load(tmp_path / "counts.json").targets["fpga"]["programs"] == 1
+    assert "interrupted; programs under way are left\n" in capsys.readouterr().out
+
+
 def test_the_command_line_counts_and_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "ProcessPoolExecutor", _Serial)
     monkeypatch.setattr(command, "search_programs", lambda first, search: command.Found([(Job(first, "fpga"), _RIGHT)]))
@@ -236,7 +247,7 @@ _RIGHT = Outcome("right", seconds=0.1)
 class _Serial:
     """An executor that does everything at once."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, **options: object) -> None:
         self.jobs = jobs
 
     def __enter__(self) -> _Serial:
