@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import islpy as isl
 
@@ -16,44 +16,47 @@ __all__ = ["affine_index", "affine_ranges", "iterator_ranges"]
 
 def iterator_ranges(statement: Statement) -> dict[str, Range]:
     """The least and the greatest value of every iterator."""
-    domain: isl.Set = statement.domain
+    return _ranges(statement.domain, statement.iterators)
+
+
+def _ranges(domain: isl.Set, iterators: Sequence[str]) -> dict[str, Range]:
     return {
         name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
-        for k, name in enumerate(statement.iterators)
+        for k, name in enumerate(iterators)
     }
 
 
-def affine_ranges(statement: Statement) -> dict[int, Range]:
-    """Of the affine functions of two and more iterators in the value of a statement, by the nodes' `id`: the least and
-    the greatest value in its domain, which ranges of the iterators alone are too wide for."""
+def affine_ranges(domain: isl.Set, iterators: Sequence[str], value: Expr) -> dict[int, Range]:
+    """Of the affine functions of two and more `iterators` in a value, by the nodes' `id`: the least and the greatest
+    value in a `domain`, which ranges of the iterators alone are too wide for."""
     found: dict[int, Range] = {}
 
     def note(node: Expr, function: isl.Aff) -> None:
-        used = sum(function.involves_dims(isl.dim_type.in_, k, 1) for k in range(len(statement.iterators)))
+        used = sum(function.involves_dims(isl.dim_type.in_, k, 1) for k in range(len(iterators)))
         if isinstance(node, Apply) and used > 1:
-            domain: isl.Set = statement.domain
             found[id(node)] = domain.min_val(function).to_python(), domain.max_val(function).to_python()
 
-    _functions(statement, statement.value, note)
+    _functions(domain, iterators, value, note)
     return found
 
 
 def affine_index(statement: Statement, index: Expr) -> isl.Aff | None:
     """`index` of an access of `statement` as a function on its domain's space; None if it is none, or may wrap."""
-    return _functions(statement, index, lambda node, function: None)
+    return _functions(statement.domain, statement.iterators, index, lambda node, function: None)
 
 
-def _functions(statement: Statement, value: Expr, note: Callable[[Expr, isl.Aff], None]) -> isl.Aff | None:
-    """The same of a `value`; `note` is called for every node that is such a function."""
-    space = isl.LocalSpace.from_space(statement.domain.get_space())
-    iterators = iterator_ranges(statement)
+def _functions(domain: isl.Set, iterators: Sequence[str], value: Expr,
+               note: Callable[[Expr, isl.Aff], None]) -> isl.Aff | None:
+    """The same of a `value` of `iterators` in a domain; `note` is called for every node that is such a function."""
+    space = isl.LocalSpace.from_space(domain.get_space())
+    known = _ranges(domain, iterators)
 
     def step(node: Expr, parts: list[tuple[isl.Aff | None, Range]]) -> tuple[isl.Aff | None, Range]:
         functions, ranges = [part[0] for part in parts], [part[1] for part in parts]
-        function = _function(statement, space, node, functions)
+        function = _function(iterators, space, node, functions)
         if function is None:
             return None, (0, 0)
-        range = value_range(node, ranges, [], iterators, {})
+        range = value_range(node, ranges, [], known, {})
         if not _is_exact(node, ranges, range):
             return None, (0, 0)
         note(node, function)
@@ -62,7 +65,8 @@ def _functions(statement: Statement, value: Expr, note: Callable[[Expr, isl.Aff]
     return fold(value, step)[0]
 
 
-def _function(statement: Statement, space: isl.LocalSpace, node: Expr, parts: list[isl.Aff | None]) -> isl.Aff | None:
+def _function(iterators: Sequence[str], space: isl.LocalSpace, node: Expr,
+              parts: list[isl.Aff | None]) -> isl.Aff | None:
     """The function of a node of those of its operands, if none of them wraps."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not isinstance(node.type, Int):
@@ -71,7 +75,7 @@ def _function(statement: Statement, space: isl.LocalSpace, node: Expr, parts: li
         case Const(value, _):
             return isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(str(value)))
         case Iterator(name, _):
-            return isl.Aff.var_on_domain(space, isl.dim_type.set, statement.iterators.index(name))
+            return isl.Aff.var_on_domain(space, isl.dim_type.set, list(iterators).index(name))
         case Cast():
             return known[0]
         case Apply("add", _, _):

@@ -88,7 +88,7 @@ class _Scope:
 
     def _plain(self, node: Expr, reads: Sequence[Range]) -> Range:
         iterators, tables = iterator_ranges(self.statement), table_ranges(self.program)
-        functions = affine_ranges(self.statement)
+        functions = affine_ranges(self.statement.domain, self.statement.iterators, node)
         return fold(node, lambda each, parts: functions.get(id(each)) or
                     value_range(each, parts, list(reads), iterators, tables))
 

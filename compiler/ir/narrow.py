@@ -360,7 +360,7 @@ def table_ranges(program: Program) -> dict[str, Range]:
 def array_ranges(program: Program) -> dict[str, Range]:
     """The range of the elements of every array, by propagation through the statements; of sums by counting."""
     known = _Known({s.name: iterator_ranges(s) for s in program.statements}, table_ranges(program),
-                   {s.name: affine_ranges(s) for s in program.statements})
+                   {s.name: affine_ranges(s.domain, s.iterators, s.value) for s in program.statements})
     sums: dict[str, Range] = {}
     while True:
         ranges, changed = _propagated(program, known, sums, _initial(program, sums))

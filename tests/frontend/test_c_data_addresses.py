@@ -10,6 +10,7 @@ from c_targets import MODELS, gcc_results, inputs_of, require_gcc_results
 from random_addresses import address_data, address_function
 
 from compiler.frontend.c_scop import ScopError, parse_scop
+from compiler.ir.expr import Apply, Load, Store, postorder
 from compiler.ir.interpret import interpret
 
 
@@ -87,3 +88,20 @@ def test_what_c_does_not_evaluate_does_not_trap(body: str) -> None:
     program, wanted = parse_scop(text, "f.c"), gcc_results(text, "f", data)
     for name, values in interpret(program, inputs_of(program, data)).items():
         assert (values == wanted[name]).all()
+
+
+def test_an_index_that_is_inside_in_any_case_waits_for_no_condition() -> None:
+    """In an insertion sort the next element is loaded before it is known whether the loop goes on."""
+    program = parse_scop("""void f(int x[12]) {
+#pragma scop
+    for (int i = 1; i < 12; i++) {
+        int key = x[i], j;
+        for (j = i - 1; j >= 0 && x[j] > key; j--)
+            x[j + 1] = x[j];
+        x[j + 1] = key;
+    }
+#pragma endscop
+}""")
+    indices = [node.index for s in program.statements for node in postorder(s.value) if isinstance(node, Load | Store)]
+    assert len(indices) == 7
+    assert not any(isinstance(node, Apply) and node.op == "select" for index in indices for node in postorder(index))

@@ -20,6 +20,7 @@ from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.types import INT, Number
 from compiler.frontend.c_scop.variables import Scope, Variable
+from compiler.ir.affine_index import affine_ranges
 from compiler.ir.expr import Const, Expr, fold
 from compiler.ir.ranges import Range, type_range, value_range
 
@@ -113,7 +114,8 @@ def known_range(value: Expr, reads: Sequence[Number], names: Sequence[str], doma
                  for k, name in enumerate(names)}
     given = [type_range(type) for type in reads]
     tables = {v.array: (min(v.values), max(v.values)) for v in scope.everything() if v.fixed and v.values}
-    return fold(value, lambda node, parts: value_range(node, parts, given, iterators, tables))
+    exact = affine_ranges(domain, names, value)
+    return fold(value, lambda node, parts: exact.get(id(node)) or value_range(node, parts, given, iterators, tables))
 
 
 def words(variable: Variable) -> int:
