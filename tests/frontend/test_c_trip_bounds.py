@@ -114,3 +114,9 @@ def test_conditions_that_are_no_lines() -> None:
     program = parse_scop(text)
     data = {"y": np.zeros(64, np.int32)}
     np.testing.assert_array_equal(interpret(program, {})["y"], gcc_results(text, "f", data)["y"])
+
+
+def test_a_step_by_what_is_in_an_array_unrolls_nothing() -> None:
+    text = ("void f(const unsigned char x[16], int y[16]) {\n#pragma scop\nfor (int i = 0; i < 16; i++)\n"
+            "for (int k = x[i] & 3; k < 9; k += (x[i] & 1) + 1) y[i] += k;\n#pragma endscop\n}")
+    assert len(parse_scop(text).statements) < 12

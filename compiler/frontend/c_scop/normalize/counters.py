@@ -332,8 +332,9 @@ def _following(step: Any) -> c_ast.BinaryOp | None:
 
 
 def _steps_by(node: Any, name: str) -> bool:
-    """Whether the step of a loop in `node` is a function of variable `name`."""
-    mine = isinstance(node, c_ast.For) and node.next is not None and name in used_names(node.next)
+    """Whether the step of a loop in `node` is a function of variable `name`, and not of what is in arrays."""
+    step = node.next if isinstance(node, c_ast.For) else None
+    mine = step is not None and name in used_names(step) and not contains(step, (c_ast.ArrayRef,))
     return mine or any(_steps_by(child, name) for _, child in node.children())
 
 
