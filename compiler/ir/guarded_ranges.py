@@ -79,12 +79,50 @@ class _Scope:
         """The range of a node where what is read has the ranges `reads`: of a selection, what it has either way."""
         if isinstance(node, Apply) and node.op == "select":
             condition, yes, no = node.args
-            return hull(self.selected(yes, self.where(condition, True, reads)),
-                        self.selected(no, self.where(condition, False, reads)))
+            return hull(self._chosen(yes, condition, True, reads), self._chosen(no, condition, False, reads))
         if isinstance(node, Cast) and isinstance(node.type, Int) and isinstance(node.arg.type, Int):
             inner = self.selected(node.arg, reads)
             return inner if _keeps(node, inner) else type_range(node.type)
         return self._plain(node, reads)
+
+    def _chosen(self, node: Expr, condition: Expr, holds: bool, reads: Sequence[Range]) -> Range:
+        """The range of what is selected where a condition holds, or does not; of a difference of two words that the
+        condition compares, too."""
+        known = self.where(condition, holds, reads)
+        range_ = self.selected(node, known)
+        least = self._least_difference(node, condition, holds, known)
+        return range_ if least is None else _common(range_, _bounded("ge", (least, least)))
+
+    def _least_difference(self, node: Expr, condition: Expr, holds: bool, reads: Sequence[Range]) -> int | None:
+        """0 of ``a - b`` where a condition says that a >= b, 1 where it says that a > b; None if it says neither."""
+        if not isinstance(node, Apply) or node.op != "sub" or not isinstance(node.type, Int):
+            return None
+        a, b = (self._plain(arg, reads) for arg in node.args)
+        if not (node.type.contains(a[0] - b[1]) and node.type.contains(a[1] - b[0])):
+            return None
+        words = [self._unconverted(arg, reads) for arg in node.args]
+        for part, truth in self._pieces(condition, holds, reads):
+            if isinstance(part, Apply) and len(part.args) == 2:
+                compared = [self._unconverted(arg, reads) for arg in part.args]
+                order = part.op if truth else NEGATED.get(part.op, "")
+                order = order if compared == words else _SWAPPED.get(order, "") if compared == words[::-1] else ""
+                if order in ("ge", "gt"):
+                    return int(order == "gt")
+        return None
+
+    def _unconverted(self, node: Expr, reads: Sequence[Range]) -> Expr:
+        """A word before the conversions that keep it."""
+        while isinstance(node, Cast) and _keeps(node, self._plain(node.arg, reads)):
+            node = node.arg
+        return node
+
+    def _pieces(self, condition: Expr, holds: bool, reads: Sequence[Range]) -> Iterator[tuple[Expr, bool]]:
+        """All nodes that are not zero, or zero, where a condition is not, or is."""
+        pending = [(condition, holds)]
+        while pending:
+            node, truth = pending.pop()
+            yield node, truth
+            pending += _parts(node, truth, lambda cast: _keeps(cast, self._plain(cast.arg, reads)))
 
     def _plain(self, node: Expr, reads: Sequence[Range]) -> Range:
         iterators, tables = iterator_ranges(self.statement), table_ranges(self.program)
@@ -94,10 +132,8 @@ class _Scope:
 
     def where(self, condition: Expr, holds: bool, reads: Sequence[Range]) -> list[Range]:
         """Ranges of what is read where `condition` is not zero, or where it is."""
-        known, pending = list(reads), [(condition, holds)]
-        while pending:
-            node, truth = pending.pop()
-            pending += _parts(node, truth, lambda cast: _keeps(cast, self._plain(cast.arg, reads)))
+        known = list(reads)
+        for node, truth in self._pieces(condition, holds, reads):
             for number, range_ in self._facts(node, truth, known):
                 known = self._narrowed(known, self.statement.reads[number], range_)
         return known
@@ -117,8 +153,7 @@ class _Scope:
 
     def _compared(self, node: Expr, reads: Sequence[Range]) -> int | None:
         """The read whose value an integer node has."""
-        while isinstance(node, Cast) and _keeps(node, self._plain(node.arg, reads)):
-            node = node.arg
+        node = self._unconverted(node, reads)
         return node.index if isinstance(node, Read) and isinstance(node.type, Int) else None
 
     def _kept(self, access: Access, truth: bool) -> Iterator[tuple[int, Range]]:

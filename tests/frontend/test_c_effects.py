@@ -29,6 +29,8 @@ BODIES = {
     "two steps in a statement": f"int h[16] = {{0}}, k = 0; for (int i = 0; i < 16; i++) {{ h[k++]++; if (x[i] > 8) "
                                 f"h[k & 15] += 2; }} {LOOP}y[i] = h[i & 15];",
     "place that depends on the target": f"int t = 0, h[16] = {{3, 1, 4, 1, 5}}; {LOOP}{{ t = h[t & 15]++; y[i] = t; }}",
+    "switch that steps": f"int pc = 0, a = 0; {LOOP}{{ switch (x[pc++ & 31] & 3) {{ case 0: a += 3; break; "
+                         "case 1: a ^= pc; case 2: y[i] = a; break; default: pc += 2; } }",
     "counting sort": "int n[17] = {0}; for (int i = 0; i < 32; i++) n[(x[i] & 15) + 1]++; for (int i = 0; i < 16; i++) "
                      f"n[i + 1] += n[i]; {LOOP}y[n[x[i] & 15]++] = x[i];",
 }

@@ -16,6 +16,8 @@ INSIDE = {
         x[j + 1] = key; }""",
     "not zero": """int top = 5; for (int i = 0; i < 7; i++) if (top != 0) { top--; x[top] = i + y[top]; }""",
     "down to -1": """int j = 5; for (int i = 0; i < 9; i++) if (y[i] > 3 && j >= 0) { x[j] = i; j--; }""",
+    "a difference of compared words": """for (int i = 11; i >= 0; i--) {
+        int d = y[i] & 31; if (i >= d) x[i] += x[i - d]; if (d < i) x[i - d] = 0; }""",
     "of two iterators": """for (int i = 0; i < 12; i++) for (int j = 0; j <= i; j++)
         if (y[j] > 3) x[i - j] = x[y[i] & 7];""",
     "a step by data": """for (int i = 0; i < 4; i++)
@@ -28,6 +30,10 @@ OUTSIDE = {
     "a condition of the turn before": """int j = 5, fine = 1; for (int i = 0; i < 9; i++) {
         if (fine) x[j] = i; fine = j >= 0; j -= y[i] & 1; }""",
     "the other branch": """int j = 3; for (int i = 0; i < 9; i++) { if (j >= 0) j--; else x[j] = 1; x[j & 7]++; }""",
+    "a difference the other way round": """for (int i = 0; i < 12; i++) {
+        int d = y[i] & 31; if (i <= d) x[i - d] = 0; }""",
+    "a difference that wraps": """for (int i = 0; i < 12; i++)
+        if (y[i] >= y[i + 1 & 7]) x[y[i] - y[i + 1 & 7] & 0x8000000f] = 0;""",
     "grows": """int j = 0; for (int i = 0; i < 13; i++) { x[j] = i; if (y[i & 7] > 2) j++; }""",
 }
 

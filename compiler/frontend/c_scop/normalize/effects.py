@@ -28,8 +28,8 @@ Namer = Callable[[str], str]
 
 
 def separate_effects(items: Sequence[Any], name: Namer) -> list[Any]:
-    """`items` without side effects inside of assignments, initialisers and conditions of ``if``, as far as they are
-    unconditional and nothing else there depends on them. `name` makes a name that is not used."""
+    """`items` without side effects inside of assignments, initialisers and conditions of ``if`` and ``switch``, as far
+    as they are unconditional and nothing else there depends on them. `name` makes a name that is not used."""
     return [part for item in items for part in _parts(item, name)]
 
 
@@ -46,7 +46,7 @@ def _parts(item: Any, name: Namer) -> list[Any]:
         case c_ast.If(cond=c_ast.BinaryOp(op="&&") as both, iffalse=None) if _effects(both.right):
             inner = c_ast.If(both.right, item.iftrue, None, item.coord)
             return _parts(c_ast.If(both.left, inner, None, item.coord), name)
-        case c_ast.If():
+        case c_ast.If() | c_ast.Switch():
             return _tested(_inside(item, name), name)
     return [_inside(item, name)]
 
@@ -108,19 +108,20 @@ def _with_kept_places(item: Any, target: str, name: Namer) -> tuple[list[Any], A
     return kept, change(item) if stepped else item
 
 
-def _tested(item: c_ast.If, name: Namer) -> list[Any]:
-    """An ``if`` behind the effects of its condition; one that has some after it keeps its value."""
+def _tested(item: Any, name: Namer) -> list[Any]:
+    """An ``if`` or ``switch`` behind the effects of its condition; one that has some after it keeps its value."""
     effects = _effects(item.cond)
     if not effects or not _independent(item.cond, effects, ""):
         return [item]
     before, after = _in_order(effects, name)
-    cond = _without(item.cond, effects)
+    cond, tested = _without(item.cond, effects), isinstance(item, c_ast.If)
     if after:
-        kept = name("condition")
-        test = c_ast.BinaryOp("!=", cond, c_ast.Constant("int", "0", item.coord), item.coord)
-        after = [declared(kept, ["int"], test, item.coord), *after]
-        cond = c_ast.ID(kept, item.coord)
-    return [*before, *after, c_ast.If(cond, item.iftrue, item.iffalse, item.coord)]
+        zero = c_ast.Constant("int", "0", item.coord)
+        value = c_ast.BinaryOp("!=", cond, zero, item.coord) if tested else cond
+        kept = declared(name("condition"), ["int" if tested else "long"], value, item.coord)
+        cond, after = c_ast.ID(kept.name, item.coord), [kept, *after]
+    rest = (item.iftrue, item.iffalse) if tested else (item.stmt,)
+    return [*before, *after, type(item)(cond, *rest, item.coord)]
 
 
 def _in_order(effects: Sequence[Any], name: Namer) -> tuple[list[Any], list[Any]]:
