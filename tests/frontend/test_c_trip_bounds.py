@@ -64,7 +64,8 @@ def test_no_loop_makes_more_trips(step: str, kind: Int) -> None:
     ("int k = i * i; k < 64; k += i + 1", 64), ("int k = i * i; 64 > k; k += i + 2", 32),
     ("int k = 0; k < (x[i] < 9 ? x[i] : 9); k += 2", 5), ("int k = 0; k < T[x[i] & 3]; k++", 12),
     ("int k = 20; k >= (x[i] & 3); k -= (x[i] & 1) + 2", 11), ("unsigned k = 9; k != (x[i] & 7); k--", 9),
-    ("int k = 6; k < (x[i] & 15) && i < 12; k += 3", 3), ("int k = 0; k < x[i] && k < (x[15 - i] & 31); k++", 31), ("int k = x[i]; k * k < x[15 - i]; k++", 0),
+    ("int k = 6; k < (x[i] & 15) && i < 12; k += 3", 3),
+    ("int k = 0; k < x[i] && k < (x[15 - i] & 31); k++", 31), ("int k = x[i]; k * k < x[15 - i]; k++", 0),
 ])
 def test_ranges_say_how_many(head: str, most: int) -> None:
     text = ("#include <stdint.h>\nstatic const uint8_t T[4] = {3, 9, 12, 1};\n"

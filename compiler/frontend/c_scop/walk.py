@@ -228,8 +228,8 @@ class Walker:
         return block(with_hidden_iterator(node, head.name, flag, hidden, type), node.coord)
 
     def _with_known_bound(self, node: c_ast.For, context: Context) -> c_ast.For | None:
-        """The loop with those of its conditions that are known before it runs, if one of them is about its counter; others
-        end it from inside."""
+        """The loop with those of its conditions that are known before it runs, if one of them is about its counter;
+        others end it from inside."""
         head = read_head(node, context.scope.inner())
         parts = _operands(node.cond, "&&")
         affine = [part for part in parts if self._is_known(part, head, context)]
