@@ -17,17 +17,23 @@ from compiler.ir.relations import united
 from compiler.ir.roots import asserts
 from compiler.ir.types import Int, ProgramError
 
-__all__ = ["BOUNDS_CHECKS", "BoundsCheck", "doubtful_user", "with_bounds", "without_assertions"]
+__all__ = ["BOUNDS_CHECKS", "MORE_TRIPS_THAN_ELEMENTS", "BoundsCheck", "doubtful_user", "with_bounds",
+           "without_assertions"]
 
 BoundsCheck = Literal["trap", "wrap", "assume"]
 """What becomes of an index that may be outside: the run ends with an error, it counts modulo the size, nothing."""
 
 BOUNDS_CHECKS: tuple[str, ...] = get_args(BoundsCheck)
 
+MORE_TRIPS_THAN_ELEMENTS = "the loop makes more trips than an array has of which each takes an element"
+"""What a loop asserts whose trips are bounded by the elements that there are: which holds if no index wraps around."""
+
 
 def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
     """`program`, whose memories with accesses that are not known to be inside are treated as `check` says. Raises
     `ProgramError` for an access that is always outside."""
+    if check == "wrap":
+        _check_trips(program)
     if check != "trap":
         program = without_assertions(program)
     if not program.memories:
@@ -41,6 +47,15 @@ def with_bounds(program: Program, check: BoundsCheck = "trap") -> Program:
                 if not _is_inside(program.memory(node.memory), indices[statement.name][id(node.index)])}
     traps = doubtful if check == "trap" else set()
     return replace(program, memories=tuple(replace(m, trap=m.name in traps) for m in program.memories))
+
+
+def _check_trips(program: Program) -> None:
+    """Raise `ProgramError` for a loop whose trips are known only where indices do not wrap around."""
+    for statement in program.statements:
+        if any(program.memory(node.memory).assertion == MORE_TRIPS_THAN_ELEMENTS for node in _accesses(statement)):
+            raise ProgramError(f"{statement}: with indices that wrap around, the loop may make more trips than the "
+                               "array has elements; say how many there are at most, by #pragma sluice max_trips(N) "
+                               "before it")
 
 
 def doubtful_user(program: Program, memory: Memory) -> Statement:

@@ -44,6 +44,7 @@ from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.trip_bounds import Span, most_trips
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Const, Expr, Store
+from compiler.ir.memory_bounds import MORE_TRIPS_THAN_ELEMENTS
 from compiler.ir.names import check_name
 from compiler.ir.types import BIT, Int, ProgramError
 
@@ -266,7 +267,8 @@ class Walker:
             return ScopError(self._source.place(part.coord), reason)
 
         most = c_ast.Constant("int", str(trips.most), node.coord)
-        made = bounded(node, most, refuse, context.scope.free_name("trip"), proven=trips.proven)
+        made = bounded(node, most, refuse, context.scope.free_name("trip"),
+                       "" if trips.proven else MORE_TRIPS_THAN_ELEMENTS)
         return block(remove_jumps(made, refuse), node.coord)
 
     def _span(self, node: Any, context: Context) -> Span | None:

@@ -52,7 +52,8 @@ def bounded_loops(items: list[Any], refuse: Refuse, name: Callable[[str], str]) 
         if isinstance(item, c_ast.Pragma) and item.string.split()[:1] == ["sluice"]:
             most = _most(item, refuse)
         elif most is not None and isinstance(item, c_ast.For | c_ast.While):
-            found += bounded(item, most, refuse, name("trip"))
+            reason = f"the loop makes more than max_trips({CGenerator().visit(most)}) trips"
+            found += bounded(item, most, refuse, name("trip"), reason)
             most = None
         else:
             found.append(item)
@@ -73,17 +74,17 @@ def _most(pragma: c_ast.Pragma, refuse: Refuse) -> Any:
     raise refuse(pragma, f"'#pragma {pragma.string}' is not known; there is '#pragma sluice max_trips(N)'")
 
 
-def bounded(loop: Any, most: Any, refuse: Refuse, trip: str, *, proven: bool = False) -> list[Any]:
+def bounded(loop: Any, most: Any, refuse: Refuse, trip: str, reason: str) -> list[Any]:
     """A loop of `most` trips in place of one that ends when its condition says so, and what finds out that it would not
-    have ended by then, unless it is `proven` that it does. `trip` is a name for its iterator."""
+    have ended by then: the `reason` why that is wrong, "" if it cannot be. `trip` is a name for its iterator."""
     coord, body, before = loop.coord, block_items(loop.stmt), []
     if isinstance(loop, c_ast.For):
         body = Body(loop, refuse, (c_ast.Continue,)).rest(body)
         body = [*body, loop.next] if loop.next is not None else body
         before = [loop.init] if loop.init is not None else []
-    wrong = Unreachable(f"the loop makes more than max_trips({CGenerator().visit(most)}) trips", coord)
+    wrong = Unreachable(reason, coord)
     leaves = c_ast.If(c_ast.UnaryOp("!", loop.cond, coord), c_ast.Break(coord), None, coord)
-    if proven:
+    if not reason:
         made = [_counted(trip, "<", most, [leaves, *body], coord)]
     elif contains(block(body, coord), (c_ast.Break,), _LOOPS) or _changes(loop.cond):
         inside = c_ast.If(c_ast.BinaryOp("<", c_ast.ID(trip, coord), most, coord), block(body, coord), wrong, coord)
