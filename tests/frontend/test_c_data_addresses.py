@@ -105,3 +105,18 @@ def test_an_index_that_is_inside_in_any_case_waits_for_no_condition() -> None:
     indices = [node.index for s in program.statements for node in postorder(s.value) if isinstance(node, Load | Store)]
     assert len(indices) == 7
     assert not any(isinstance(node, Apply) and node.op == "select" for index in indices for node in postorder(index))
+
+
+def test_a_place_under_a_condition_may_come_from_a_table() -> None:
+    text = """static const unsigned char T[4] = {3, 9, 12, 1};
+void f(const unsigned char x[24], int h[16]) {
+#pragma scop
+    for (int i = 0; i < 24; i++)
+        if (x[i] > 4)
+            h[T[x[i] & 3]]++;
+#pragma endscop
+}"""
+    data = {"x": np.arange(24).astype(np.uint8) * 5 % 24, "h": np.arange(16).astype(np.int32)}
+    program = parse_scop(text, "f.c")
+    assert not any(memory.trap for memory in program.memories)
+    assert (interpret(program, inputs_of(program, data))["h"] == gcc_results(text, "f", data)["h"]).all()
