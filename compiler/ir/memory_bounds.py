@@ -93,16 +93,16 @@ def _is_inside(memory: Memory, index: Range) -> bool:
 def _ranges(program: Program) -> dict[str, Range]:
     """Ranges of arrays, where an access may be outside with what is written under conditions taken into account."""
     arrays = array_ranges(program)
-    doubtful = {read.array for statement in program.statements for read in statement.reads
-                if any(not program.memory(node.memory).assertion and
-                       not _is_inside(program.memory(node.memory), range)
-                       for node, range in _accessed(program, statement, arrays))}
+    doubtful = {read.array for statement in program.statements if _is_doubtful(program, statement, arrays)
+                for read in statement.reads}
     return guarded_array_ranges(program, arrays, _sources(program, doubtful)) if doubtful else arrays
 
 
-def _accessed(program: Program, statement: Statement, arrays: dict[str, Range]) -> Iterator[tuple[Load | Store, Range]]:
+def _is_doubtful(program: Program, statement: Statement, arrays: dict[str, Range]) -> bool:
+    """Whether an access of a statement may be outside."""
     ranges = _index_ranges(program, statement, arrays)
-    return ((node, ranges[id(node.index)]) for node in _accesses(statement))
+    accessed = [(program.memory(node.memory), ranges[id(node.index)]) for node in _accesses(statement)]
+    return any(not memory.assertion and not _is_inside(memory, index) for memory, index in accessed)
 
 
 def _sources(program: Program, names: set[str]) -> set[str]:

@@ -46,8 +46,8 @@ def _filled(target: Any, sizes: list[int], values: Mapping[int, Any], scope: Sco
     """Statements that write `target`, an array of `sizes` or one of its rows, or an element: `values` by position, and
     zeros."""
     coord = target.coord
-    if not sizes or not values:
-        yield from _zeros(target, sizes, scope) if not values else [c_ast.Assignment("=", target, values[0], coord)]
+    if not sizes:
+        yield c_ast.Assignment("=", target, values.get(0, _number(0, coord)), coord)
         return
     size, first = prod(sizes[1:]), 0
     rows = sorted({position // size for position in values})
@@ -59,23 +59,16 @@ def _filled(target: Any, sizes: list[int], values: Mapping[int, Any], scope: Sco
         first = row + 1
 
 
-def _zeros(target: Any, sizes: list[int], scope: Scope) -> Iterator[Any]:
-    if not sizes:
-        yield c_ast.Assignment("=", target, _number(0, target.coord), target.coord)
-    else:
-        yield from _run(target, 0, sizes[0], sizes[1:], scope)
-
-
 def _run(target: Any, first: int, end: int, sizes: list[int], scope: Scope) -> Iterator[Any]:
     """Zeros in the rows of `target` from `first` to before `end`, whose sizes are `sizes`."""
     coord = target.coord
     if (end - first) * prod(sizes) <= _FEW:
         for row in range(first, end):
-            yield from _zeros(c_ast.ArrayRef(target, _number(row, coord), coord), sizes, scope)
+            yield from _filled(c_ast.ArrayRef(target, _number(row, coord), coord), sizes, {}, scope)
         return
     name = scope.free_name("place")
     row = c_ast.ID(name, coord)
-    body = list(_zeros(c_ast.ArrayRef(target, row, coord), sizes, scope))
+    body = list(_filled(c_ast.ArrayRef(target, row, coord), sizes, {}, scope))
     start = c_ast.DeclList([declared(name, ["int"], _number(first, coord), coord)], coord)
     yield c_ast.For(start, c_ast.BinaryOp("<", row, _number(end, coord), coord), c_ast.UnaryOp("p++", row, coord),
                     block(body, coord), coord)

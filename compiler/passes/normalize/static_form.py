@@ -14,6 +14,7 @@ from dataclasses import replace
 import islpy as isl
 
 from compiler.analysis.affine import affine_form
+from compiler.analysis.boxes import box_around
 from compiler.analysis.dependences import DependenceError, final_writers, flow
 from compiler.ir.expr import Const, Expr, Read, fold, with_children
 from compiler.ir.names import fresh_name
@@ -146,10 +147,7 @@ def _whole_drain(program: Program, array: Array, sums: Array, finals: Mapping[st
 
 def _joined(elements: isl.Set) -> isl.Set:
     """The same set, as one piece if it is a box in many."""
-    hull = isl.Set.universe(elements.get_space())
-    for number in range(elements.dim(isl.dim_type.set)):
-        hull = hull.lower_bound_val(isl.dim_type.set, number, elements.dim_min_val(number))
-        hull = hull.upper_bound_val(isl.dim_type.set, number, elements.dim_max_val(number))
+    hull = box_around(elements)
     return hull if hull.is_subset(elements) else elements.coalesce()
 
 
