@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import islpy as isl
 
@@ -11,7 +12,7 @@ from compiler.ir.program import Statement
 from compiler.ir.ranges import Range, value_range
 from compiler.ir.types import Int
 
-__all__ = ["affine_index", "affine_ranges", "iterator_ranges"]
+__all__ = ["ValueRanges", "affine_index", "iterator_ranges", "value_ranges"]
 
 
 def iterator_ranges(statement: Statement) -> dict[str, Range]:
@@ -26,9 +27,26 @@ def _ranges(domain: isl.Set, iterators: Sequence[str]) -> dict[str, Range]:
     }
 
 
-def affine_ranges(domain: isl.Set, iterators: Sequence[str], value: Expr) -> dict[int, Range]:
-    """Of the affine functions of two and more `iterators` in a value, by the nodes' `id`: the least and the greatest
-    value in a `domain`, which ranges of the iterators alone are too wide for."""
+class ValueRanges(NamedTuple):
+    """What is known of the nodes of a value before its reads: ranges of iterators, of affine functions of several
+    iterators by the nodes' `id`, and of tables."""
+
+    iterators: Mapping[str, Range]
+    functions: Mapping[int, Range]
+    tables: Mapping[str, Range]
+
+    def of_node(self, node: Expr, parts: list[Range], reads: list[Range]) -> Range:
+        """The range of a node, whose children have the ranges `parts`."""
+        return self.functions.get(id(node)) or value_range(node, parts, reads, self.iterators, self.tables)
+
+    def of(self, node: Expr, reads: Sequence[Range]) -> Range:
+        """The range of a node where what is read has the ranges `reads`."""
+        return fold(node, lambda each, parts: self.of_node(each, parts, list(reads)))
+
+
+def value_ranges(domain: isl.Set, iterators: Sequence[str], value: Expr, tables: Mapping[str, Range]) -> ValueRanges:
+    """What is known of the nodes of a `value` of `iterators` in a domain. Functions of two and more iterators have the
+    least and the greatest value in the domain, for which ranges of the iterators alone are too wide."""
     found: dict[int, Range] = {}
 
     def note(node: Expr, function: isl.Aff) -> None:
@@ -37,7 +55,7 @@ def affine_ranges(domain: isl.Set, iterators: Sequence[str], value: Expr) -> dic
             found[id(node)] = domain.min_val(function).to_python(), domain.max_val(function).to_python()
 
     _functions(domain, iterators, value, note)
-    return found
+    return ValueRanges(_ranges(domain, iterators), found, tables)
 
 
 def affine_index(statement: Statement, index: Expr) -> isl.Aff | None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 
-from compiler.ir.affine_index import affine_ranges, iterator_ranges
-from compiler.ir.expr import NEGATED, Apply, Cast, Const, Expr, Read, fold
+from compiler.ir.affine_index import ValueRanges, value_ranges
+from compiler.ir.expr import NEGATED, Apply, Cast, Const, Expr, Read
 from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Access, Program, Statement
-from compiler.ir.ranges import Range, hull, type_range, value_range
+from compiler.ir.ranges import Range, hull, type_range
 from compiler.ir.types import Int
 
 __all__ = ["guarded_array_ranges", "guarded_range"]
@@ -124,11 +125,13 @@ class _Scope:
             yield node, truth
             pending += _parts(node, truth, lambda cast: _keeps(cast, self._plain(cast.arg, reads)))
 
+    @cached_property
+    def _known(self) -> ValueRanges:
+        statement = self.statement
+        return value_ranges(statement.domain, statement.iterators, statement.value, table_ranges(self.program))
+
     def _plain(self, node: Expr, reads: Sequence[Range]) -> Range:
-        iterators, tables = iterator_ranges(self.statement), table_ranges(self.program)
-        functions = affine_ranges(self.statement.domain, self.statement.iterators, node)
-        return fold(node, lambda each, parts: functions.get(id(each)) or
-                    value_range(each, parts, list(reads), iterators, tables))
+        return self._known.of(node, reads)
 
     def where(self, condition: Expr, holds: bool, reads: Sequence[Range]) -> list[Range]:
         """Ranges of what is read where `condition` is not zero, or where it is."""

@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
-from compiler.ir.affine_index import affine_ranges, iterator_ranges
+from compiler.ir.affine_index import ValueRanges, iterator_ranges, value_ranges
 from compiler.ir.constant_division import constant_divisor, quotient, remainder, without_divisions
 from compiler.ir.expr import (
     Apply,
@@ -352,6 +351,10 @@ def _own_array(array: Array) -> Int:
     return array.type
 
 
+_Known = Mapping[str, ValueRanges]
+"""What is known of every statement's value from the start, by the statements' names."""
+
+
 def table_ranges(program: Program) -> dict[str, Range]:
     """The least and the greatest entry of every table."""
     return {table.name: (min(table.values), max(table.values)) for table in program.tables}
@@ -359,8 +362,8 @@ def table_ranges(program: Program) -> dict[str, Range]:
 
 def array_ranges(program: Program) -> dict[str, Range]:
     """The range of the elements of every array, by propagation through the statements; of sums by counting."""
-    known = _Known({s.name: iterator_ranges(s) for s in program.statements}, table_ranges(program),
-                   {s.name: affine_ranges(s.domain, s.iterators, s.value) for s in program.statements})
+    tables = table_ranges(program)
+    known = {s.name: value_ranges(s.domain, s.iterators, s.value, tables) for s in program.statements}
     sums: dict[str, Range] = {}
     while True:
         ranges, changed = _propagated(program, known, sums, _initial(program, sums))
@@ -378,15 +381,6 @@ def array_ranges(program: Program) -> dict[str, Range]:
         ranges, changed = _propagated(program, known, sums, ranges)
     _recomputed(program, known, sums, ranges)
     return {a.name: ranges[a.name] or type_range(a.type) for a in program.arrays}
-
-
-class _Known(NamedTuple):
-    """Ranges that are there from the start: of each statement's iterators, of tables, and of each statement's affine
-    functions of iterators (`affine_ranges`)."""
-
-    iterators: Mapping[str, Mapping[str, Range]]
-    tables: Mapping[str, Range]
-    functions: Mapping[str, Mapping[int, Range]]
 
 
 def _initial(program: Program, sums: Mapping[str, Range]) -> dict[str, Range | None]:
@@ -470,13 +464,7 @@ def _rule(statement: Statement, ranges: Mapping[str, Range | None], known: _Know
     reads = [range for range in found if range is not None]
     if len(reads) < len(found):
         return None
-    iterators, functions = known.iterators[statement.name], known.functions[statement.name]
-
-    def rule(node: Expr, parts: list[Range]) -> Range:
-        exact = functions.get(id(node))
-        return exact or value_range(node, parts, reads, iterators, known.tables)
-
-    return rule
+    return partial(known[statement.name].of_node, reads=reads)
 
 
 def _array_type(array: Array, range: Range) -> Int:

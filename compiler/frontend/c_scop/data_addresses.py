@@ -20,9 +20,9 @@ from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.normalize.trees import Converted
 from compiler.frontend.c_scop.types import INT, Number
 from compiler.frontend.c_scop.variables import Scope, Variable
-from compiler.ir.affine_index import affine_ranges
-from compiler.ir.expr import Const, Expr, fold
-from compiler.ir.ranges import Range, type_range, value_range
+from compiler.ir.affine_index import value_ranges
+from compiler.ir.expr import Const, Expr
+from compiler.ir.ranges import Range, type_range
 
 __all__ = ["ASSERTED", "Condition", "DataAddress", "DataArrays", "Hoisted", "fits", "guarded",
            "known_range", "row_major_index", "scalar", "tree_text", "words"]
@@ -110,12 +110,8 @@ def fits(index: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl
 
 def known_range(value: Expr, reads: Sequence[Number], names: Sequence[str], domain: isl.Set, scope: Scope) -> Range:
     """Least and greatest value of an expression in a `domain`, whatever its `reads`, of these types, deliver."""
-    iterators = {name: (domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python())
-                 for k, name in enumerate(names)}
-    given = [type_range(type) for type in reads]
     tables = {v.array: (min(v.values), max(v.values)) for v in scope.everything() if v.fixed and v.values}
-    exact = affine_ranges(domain, names, value)
-    return fold(value, lambda node, parts: exact.get(id(node)) or value_range(node, parts, given, iterators, tables))
+    return value_ranges(domain, names, value, tables).of(value, [type_range(type) for type in reads])
 
 
 def words(variable: Variable) -> int:
