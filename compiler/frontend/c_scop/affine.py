@@ -17,7 +17,7 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, literal
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.normalize.trees import Converted, used_names
+from compiler.frontend.c_scop.normalize.trees import Converted, used_names, variable_name
 from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.types import BYTE, INT, LONG, Bool, Number, number_type, promote, usual
@@ -331,9 +331,7 @@ def _whole(node: Any, type: Number) -> Int:
 
 
 def _array_name(node: Any) -> str:
-    while isinstance(node, c_ast.ArrayRef):
-        node = node.name
-    return node.name if isinstance(node, c_ast.ID) else "it"
+    return variable_name(node) or "it"
 
 
 def value_range(value: isl.PwAff, domain: isl.Set, type: Int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.normalize.trees import assigned_names, declared_names, used_names
+from compiler.frontend.c_scop.normalize.trees import accessed, assigned_names, declared_names, used_names
 
 __all__ = ["Selection", "as_assignment", "is_overwritten_by_else", "same_tree", "single_assignment"]
 
@@ -81,9 +81,7 @@ def _overwrites(target: Any, node: Any) -> bool:
 
 def _variable(target: Any) -> Any:
     """The variable or the array of which `target` is, or is an element."""
-    while isinstance(target, c_ast.ArrayRef):
-        target = target.name
-    return target
+    return accessed(target)[0]
 
 
 def _mentions(node: Any, target: Any) -> bool:

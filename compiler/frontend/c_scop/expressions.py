@@ -39,7 +39,7 @@ from compiler.frontend.c_scop.data_addresses import (
 )
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY, call_library
-from compiler.frontend.c_scop.normalize.trees import Converted
+from compiler.frontend.c_scop.normalize.trees import Converted, accessed
 from compiler.frontend.c_scop.numbers import arithmetic_type
 from compiler.frontend.c_scop.sizes import size_constant
 from compiler.frontend.c_scop.types import BAD_STRUCTURE, INT, Number, number_type, promote, usual
@@ -184,10 +184,7 @@ class Lowering:
         return result
 
     def _subscripts(self, node: Any) -> tuple[c_ast.ID, list[Any]]:
-        subscripts: list[Any] = []
-        while isinstance(node, c_ast.ArrayRef):
-            subscripts.insert(0, node.subscript)
-            node = node.name
+        node, subscripts = accessed(node)
         if isinstance(node, c_ast.ID):
             return node, subscripts
         if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY_REFUSED:

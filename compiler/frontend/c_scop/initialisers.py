@@ -11,7 +11,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, characters, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.limits import limit, limit_note
-from compiler.frontend.c_scop.normalize.trees import block, declared
+from compiler.frontend.c_scop.normalize.trees import counting_loop
 from compiler.frontend.c_scop.numbers import known_number
 from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.types import LONG
@@ -67,11 +67,8 @@ def _run(target: Any, first: int, end: int, sizes: list[int], scope: Scope) -> I
             yield from _filled(c_ast.ArrayRef(target, _number(row, coord), coord), sizes, {}, scope)
         return
     name = scope.free_name("place")
-    row = c_ast.ID(name, coord)
-    body = list(_filled(c_ast.ArrayRef(target, row, coord), sizes, {}, scope))
-    start = c_ast.DeclList([declared(name, ["int"], _number(first, coord), coord)], coord)
-    yield c_ast.For(start, c_ast.BinaryOp("<", row, _number(end, coord), coord), c_ast.UnaryOp("p++", row, coord),
-                    block(body, coord), coord)
+    body = list(_filled(c_ast.ArrayRef(target, c_ast.ID(name, coord), coord), sizes, {}, scope))
+    yield counting_loop(name, (_number(first, coord), "<", _number(end, coord)), body, coord)
 
 
 def _number(value: int, coord: Any) -> c_ast.Constant:

@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast, c_lexer, c_parser
 
 from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.normalize.trees import is_step, variable_name
 from compiler.frontend.c_scop.pointers import without_pointers
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.structures import without_structures
@@ -232,11 +233,8 @@ def _assigned(items: list[Any]) -> set[str]:
         if node is None:
             continue
         target = node.lvalue if isinstance(node, c_ast.Assignment) else None
-        if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+        if is_step(node):
             target = node.expr
-        while isinstance(target, c_ast.ArrayRef):
-            target = target.name
-        if isinstance(target, c_ast.ID):
-            found.add(target.name)
+        found |= {variable_name(target)} - {""}
         stack.extend(child for _, child in node.children())
     return found

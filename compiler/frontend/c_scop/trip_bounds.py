@@ -13,14 +13,21 @@ from typing import Any
 
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.normalize.trees import assigned_names, block_items, declared_names, used_names
+from compiler.frontend.c_scop.normalize.trees import (
+    accessed,
+    assigned_names,
+    block_items,
+    declared_names,
+    evaluated,
+    following,
+    used_names,
+)
 from compiler.frontend.c_scop.types import promote, usual
 from compiler.ir.types import Int
 
 __all__ = ["Finder", "Span", "Trips", "most_trips"]
 
 _REVERSED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
-_BRANCHING = ("&&", "||")
 
 
 @dataclass(frozen=True)
@@ -149,16 +156,13 @@ def _counter(loop: c_ast.For, name: str, type: Int, changed: Collection[str], va
 def _update(step: Any, name: str) -> tuple[str, Any] | None:
     """Operator and operand of a step."""
     match step:
-        case c_ast.UnaryOp(expr=c_ast.ID(name=found)) if found == name:
-            return step.op[-1], c_ast.Constant("int", "1", step.coord)
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=c_ast.BinaryOp() as value) if found == name:
             if isinstance(value.left, c_ast.ID) and value.left.name == name:
                 return value.op, value.right
             if isinstance(value.right, c_ast.ID) and value.right.name == name and value.op in ("+", "*"):
                 return value.op, value.left
-        case c_ast.Assignment(lvalue=c_ast.ID(name=found)) if found == name and step.op != "=":
-            return step.op[:-1], step.rvalue
-    return None
+    value = following(step)
+    return (value.op, value.right) if value is not None and value.left.name == name else None
 
 
 def _tests(cond: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -187,27 +191,18 @@ def _indexed_sizes(body: Any, name: str, shape: Callable[[str], Sequence[int | N
 
 def _subscripts(node: Any) -> Iterator[tuple[str, int, Any]]:
     """Array, position and subscript of every access that `node` makes in any case."""
-    if isinstance(node, c_ast.ArrayRef):
-        inner, chain = node, []
-        while isinstance(inner, c_ast.ArrayRef):
-            chain.insert(0, inner.subscript)
-            inner = inner.name
-        if isinstance(inner, c_ast.ID):
-            yield from ((inner.name, position, subscript) for position, subscript in enumerate(chain))
+    array, subscripts = accessed(node)
+    if isinstance(array, c_ast.ID):
+        yield from ((array.name, position, subscript) for position, subscript in enumerate(subscripts))
     for child in _evaluated(node):
         yield from _subscripts(child)
 
 
 def _evaluated(node: Any) -> list[Any]:
     """The parts of a statement or an expression that are evaluated whatever the values are."""
-    match node:
-        case c_ast.If() | c_ast.TernaryOp():
-            return [node.cond]
-        case c_ast.BinaryOp() if node.op in _BRANCHING:
-            return [node.left]
-        case c_ast.For() | c_ast.While() | c_ast.DoWhile() | c_ast.UnaryOp(op="sizeof"):
-            return []
-    return [child for _, child in node.children()]
+    loops = (c_ast.For, c_ast.While, c_ast.DoWhile)
+    unused = isinstance(node, loops) or (isinstance(node, c_ast.UnaryOp) and node.op == "sizeof")
+    return [] if unused else evaluated(node)
 
 
 def _is_beside(subscript: Any, name: str) -> bool:

@@ -39,7 +39,15 @@ from compiler.frontend.c_scop.loops import (
 )
 from compiler.frontend.c_scop.normalize.exits import bounded, with_flag, with_hidden_iterator
 from compiler.frontend.c_scop.normalize.jumps import remove_jumps
-from compiler.frontend.c_scop.normalize.trees import Unreachable, assigned_names, block, contains, used_names
+from compiler.frontend.c_scop.normalize.trees import (
+    Unreachable,
+    assigned_names,
+    block,
+    contains,
+    is_step,
+    used_names,
+    variable_name,
+)
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.trip_bounds import Span, most_trips
 from compiler.frontend.c_scop.variables import Scope, Variable
@@ -179,7 +187,7 @@ class Walker:
                     self._item(item, context)
             case c_ast.Assignment():
                 self._assignment(node, context, label)
-            case c_ast.UnaryOp() if node.op in ("++", "p++", "--", "p--"):
+            case c_ast.UnaryOp() if is_step(node):
                 one = c_ast.Constant("int", "1", node.coord)
                 self._assignment(c_ast.Assignment(f"{node.op[-1]}=", node.expr, one, node.coord), context, label)
             case _:
@@ -462,10 +470,7 @@ class Walker:
 
     def _guards(self, target: Any, context: Context) -> tuple[Any, ...]:
         """Conditions on data for an assignment: a variable declared under some of them is dead where they fail."""
-        whole = target
-        while isinstance(whole, c_ast.ArrayRef):
-            whole = whole.name
-        found = context.scope.find(whole.name) if isinstance(whole, c_ast.ID) else None
+        found = context.scope.find(variable_name(target))
         first = self._declared_under.get(found, 0) if isinstance(found, Variable) else 0
         return tuple(guard.condition for guard in context.guards[first:] if guard.holds_back(target))
 
@@ -504,9 +509,7 @@ class Walker:
 
     def _is_memory(self, target: Any, context: Context) -> bool:
         """Whether an lvalue is an element of an array whose places depend on data."""
-        while isinstance(target, c_ast.ArrayRef):
-            target = target.name
-        found = context.scope.find(target.name) if isinstance(target, c_ast.ID) else None
+        found = context.scope.find(variable_name(target))
         return isinstance(found, Variable) and found.array in self._data.names
 
     def _store(self, node: c_ast.Assignment, value: Any, context: Context, domain: isl.Set) -> None:

@@ -22,6 +22,7 @@ from compiler.frontend.c_scop.normalize.trees import (
     block_items,
     contains,
     declared_names,
+    following,
     rebuild,
     substitute,
     used_names,
@@ -257,11 +258,11 @@ def _head_steps(node: Any) -> dict[str, int] | None:
 
 def _unrolled(node: c_ast.For) -> Any:
     """A loop between constants whose step is no sum, as one body for each value."""
-    counters, following = _counters(node), _following(node.next)
-    if following is None or len(counters) != 1 or counters[0][0] != following.left.name or node.cond is None:
+    counters, value_after = _counters(node), following(node.next)
+    if value_after is None or len(counters) != 1 or counters[0][0] != value_after.left.name or node.cond is None:
         return None
     name, first, declaration = counters[0]
-    scaled = following.op not in ("+", "-")
+    scaled = value_after.op not in ("+", "-")
     if (not scaled and not _steps_by(node.stmt, name)) or contains(node.stmt, (c_ast.Break,), _LOOPS):
         return None
     if name in assigned_names(node.stmt):
@@ -270,7 +271,7 @@ def _unrolled(node: c_ast.For) -> Any:
         values, value = [], evaluate(first)
         while evaluate(node.cond, {name: value}):
             values.append(value)
-            value = evaluate(following, {name: value})
+            value = evaluate(value_after, {name: value})
             if len(values) > _COPIES or abs(value) >= 1 << 31:
                 return None
     except NotConstant:
@@ -320,15 +321,6 @@ def _holds(node: Any, values: dict[str, int]) -> bool:
             raise NotConstant(part, "it is too large")
         parts += [child for _, child in part.children()]
     return evaluate(node, values) != 0
-
-
-def _following(step: Any) -> c_ast.BinaryOp | None:
-    """The value after a step as a function of the counter, which is on the left."""
-    if isinstance(step, c_ast.UnaryOp) and step.op in _STEPS and isinstance(step.expr, c_ast.ID):
-        return c_ast.BinaryOp(step.op[-1], step.expr, c_ast.Constant("int", "1", step.coord), step.coord)
-    if isinstance(step, c_ast.Assignment) and step.op != "=" and isinstance(step.lvalue, c_ast.ID):
-        return c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
-    return None
 
 
 def _steps_by(node: Any, name: str) -> bool:

@@ -15,11 +15,17 @@ from typing import Any
 
 from pycparser import c_ast
 
-from compiler.frontend.c_scop.normalize.trees import block, declared, is_step, rebuild
+from compiler.frontend.c_scop.normalize.trees import (
+    block,
+    declared,
+    evaluated,
+    is_step,
+    rebuild,
+    variable_name,
+)
 
 __all__ = ["separate_effects"]
 
-_BRANCHING = ("&&", "||")
 _STATEMENTS = {c_ast.For: ("stmt",), c_ast.While: ("stmt",), c_ast.DoWhile: ("stmt",), c_ast.Switch: ("stmt",),
                c_ast.Label: ("stmt",), c_ast.If: ("iftrue", "iffalse")}
 """Where statements have others, each in place of a block."""
@@ -72,7 +78,7 @@ def _body(node: Any, name: Namer) -> Any:
 
 def _separated(item: Any, name: Namer) -> list[Any]:
     """An assignment or initialiser between the statements that are its effects."""
-    target = item.name if isinstance(item, c_ast.Decl) else _root(item.lvalue)
+    target = item.name if isinstance(item, c_ast.Decl) else variable_name(item.lvalue)
     kept, whole = _with_kept_places(item, target, name)
     effects = _effects_of(whole)
     if not effects or not _independent(whole, effects, target):
@@ -156,14 +162,10 @@ def _effects(node: Any) -> list[Any]:
         case c_ast.Assignment():
             return [node]
         case c_ast.UnaryOp() if is_step(node):
-            return [] if _effects(node.expr) or not _root(node.expr) else [node]
+            return [] if _effects(node.expr) or not variable_name(node.expr) else [node]
         case c_ast.FuncCall() | c_ast.ExprList() | c_ast.UnaryOp(op="sizeof"):
             return []
-        case c_ast.TernaryOp():
-            return _effects(node.cond)
-        case c_ast.BinaryOp() if node.op in _BRANCHING:
-            return _effects(node.left)
-    return [effect for _, child in node.children() for effect in _effects(child)]
+    return [effect for child in evaluated(node) for effect in _effects(child)]
 
 
 def _independent(whole: Any, effects: Sequence[Any], target: str) -> bool:
@@ -185,14 +187,7 @@ def _independent(whole: Any, effects: Sequence[Any], target: str) -> bool:
 
 def _changed(effect: Any) -> str:
     """The variable that an effect changes, by name."""
-    return _root(effect.lvalue if isinstance(effect, c_ast.Assignment) else effect.expr)
-
-
-def _root(node: Any) -> str:
-    """The variable that an lvalue is or is an element of; nothing for other expressions."""
-    while isinstance(node, c_ast.ArrayRef):
-        node = node.name
-    return node.name if isinstance(node, c_ast.ID) else ""
+    return variable_name(effect.lvalue if isinstance(effect, c_ast.Assignment) else effect.expr)
 
 
 def _without(node: Any, effects: Sequence[Any]) -> Any:
@@ -206,8 +201,5 @@ def _names(node: Any, *, conditional: bool = True) -> list[str]:
     """Variables, once for each place; also those of operands that C evaluates only under a condition, after the
     others."""
     own = [node.name] if isinstance(node, c_ast.ID | c_ast.Decl) else []
-    children = [child for _, child in node.children()]
-    if not conditional and (isinstance(node, c_ast.TernaryOp) or (
-            isinstance(node, c_ast.BinaryOp) and node.op in _BRANCHING)):
-        children = children[:1]
+    children = [child for _, child in node.children()] if conditional else evaluated(node)
     return own + [name for child in children for name in _names(child, conditional=conditional)]

@@ -29,7 +29,9 @@ from compiler.frontend.c_scop.normalize.trees import (
     block,
     block_items,
     contains,
+    counting_loop,
     declared,
+    following,
     is_step,
     rebuild,
     substitute,
@@ -103,10 +105,7 @@ def _changes(node: Any) -> bool:
 
 def _counted(trip: str, operator: str, most: Any, body: list[Any], coord: Any) -> c_ast.For:
     """The loop ``for (int trip = 0; trip operator most; trip++)``."""
-    start = declared(trip, ["int"], c_ast.Constant("int", "0", coord), coord)
-    counter = c_ast.ID(trip, coord)
-    return c_ast.For(c_ast.DeclList([start], coord), c_ast.BinaryOp(operator, counter, most, coord),
-                     c_ast.UnaryOp("p++", counter, coord), block(body, coord), coord)
+    return counting_loop(trip, (c_ast.Constant("int", "0", coord), operator, most), body, coord)
 
 
 def with_flag(loop: c_ast.For, flag: str) -> list[Any]:
@@ -132,17 +131,11 @@ def with_hidden_iterator(loop: c_ast.For, name: str, flag: str, hidden: str, typ
     counter, on = c_ast.ID(hidden, coord), c_ast.ID(flag, coord)
     replaced = {part: substitute(getattr(marked, part), name, counter) for part in ("cond", "next", "stmt")}
     [body] = replaced["stmt"].block_items
-    stepped = _next_value(replaced["next"], counter)
+    step = replaced["next"]
+    stepped = step.rvalue if isinstance(step, c_ast.Assignment) and step.op == "=" else following(step)
     follows = c_ast.If(on, c_ast.Assignment("=", c_ast.ID(name, coord), stepped, coord), None, coord)
     inside = c_ast.If(body.cond, block([*block_items(body.iftrue), follows], coord), None, coord)
     start = c_ast.Assignment("=", c_ast.ID(name, coord), loop.init.rvalue, coord)
     counted = declared(hidden, type_names(type), loop.init.rvalue, coord)
     return [first, start, c_ast.For(c_ast.DeclList([counted], coord), replaced["cond"], replaced["next"],
                                     block([inside], coord), coord)]
-
-
-def _next_value(step: Any, counter: c_ast.ID) -> Any:
-    """What a step makes of the counter."""
-    if isinstance(step, c_ast.UnaryOp):
-        return c_ast.BinaryOp(step.op[-1], counter, c_ast.Constant("int", "1", step.coord), step.coord)
-    return step.rvalue if step.op == "=" else c_ast.BinaryOp(step.op[:-1], counter, step.rvalue, step.coord)

@@ -10,8 +10,11 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 
-__all__ = ["Converted", "Unreachable", "assigned_names", "block", "block_items", "contains", "declared",
-           "declared_names", "is_step", "is_true", "rebuild", "substitute", "used_names"]
+__all__ = ["Converted", "Unreachable", "accessed", "assigned_names", "block", "block_items", "contains",
+           "counting_loop", "declared", "declared_names", "evaluated", "following", "is_step", "is_true", "rebuild",
+           "substitute", "used_names", "variable_name"]
+
+_BRANCHING = ("&&", "||")
 
 
 class Converted(c_ast.Node):
@@ -109,6 +112,41 @@ def is_step(node: Any) -> bool:
     return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 
 
+def following(step: Any) -> c_ast.BinaryOp | None:
+    """The value after a step as a function of the counter, which is on the left; None if it is no ``++``, ``--`` or
+    assignment with an operation of a variable."""
+    if is_step(step) and isinstance(step.expr, c_ast.ID):
+        return c_ast.BinaryOp(step.op[-1], step.expr, c_ast.Constant("int", "1", step.coord), step.coord)
+    if isinstance(step, c_ast.Assignment) and step.op != "=" and isinstance(step.lvalue, c_ast.ID):
+        return c_ast.BinaryOp(step.op[:-1], step.lvalue, step.rvalue, step.coord)
+    return None
+
+
+def evaluated(node: Any) -> list[Any]:
+    """The children of an expression or of an ``if`` that C evaluates whenever it evaluates the node."""
+    match node:
+        case c_ast.If() | c_ast.TernaryOp():
+            return [node.cond]
+        case c_ast.BinaryOp() if node.op in _BRANCHING:
+            return [node.left]
+    return [child for _, child in node.children()]
+
+
+def accessed(node: Any) -> tuple[Any, list[Any]]:
+    """What is subscripted in an access, and its subscripts, the outermost first."""
+    subscripts: list[Any] = []
+    while isinstance(node, c_ast.ArrayRef):
+        subscripts.insert(0, node.subscript)
+        node = node.name
+    return node, subscripts
+
+
+def variable_name(node: Any) -> str:
+    """The variable that an lvalue is or is an element of; "" for other expressions."""
+    whole, _ = accessed(node)
+    return whole.name if isinstance(whole, c_ast.ID) else ""
+
+
 def used_names(node: Any) -> set[str]:
     """Variables and functions that occur in `node`."""
     own = {node.name} if isinstance(node, c_ast.ID) else set()
@@ -132,6 +170,14 @@ def declared(name: str, type: list[str], value: Any, coord: Any) -> c_ast.Decl:
     """The declaration of variable `name`, of the type that these words say, with a first value."""
     kind = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(type, coord), coord)
     return c_ast.Decl(name, [], [], [], [], kind, value, None, coord)
+
+
+def counting_loop(name: str, ends: tuple[Any, str, Any], body: list[Any], coord: Any) -> c_ast.For:
+    """The loop ``for (int name = first; name operator end; name++)``, where `ends` are these three."""
+    first, operator, end = ends
+    start, counter = c_ast.DeclList([declared(name, ["int"], first, coord)], coord), c_ast.ID(name, coord)
+    return c_ast.For(start, c_ast.BinaryOp(operator, counter, end, coord), c_ast.UnaryOp("p++", counter, coord),
+                     block(body, coord), coord)
 
 
 def block(items: list[Any], coord: Any) -> c_ast.Compound:
