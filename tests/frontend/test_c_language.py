@@ -182,6 +182,21 @@ def test_a_file_with_one_function_needs_no_pragmas():
     assert interpret(parse_scop(TWO.split("\n")[0]), {})["y"].tolist() == [1] * 4
 
 
+@pytest.mark.parametrize("others", [
+    "static int half(int v) { return v / 2; }\nint two(int v) { return half(v) * 2; }\n",
+    "static int two(int v) { return v; }\nstatic int unused(int v) { return v; }\n",
+    "int two(int v) { return v; }\nvoid f(int y[2]);\nint main(void) { int y[2]; f(y); return y[0]; }\n",
+])
+def test_the_function_that_no_other_one_calls_needs_no_pragmas(others):
+    assert interpret(parse_scop(f"{others}void f(int y[2]) {{ y[0] = two(4); y[1] = 3; }}"), {})["y"].tolist() == [4, 3]
+
+
+def test_of_several_functions_that_no_other_one_calls_one_is_named():
+    text = "static int two(void) { return 2; }\nvoid f(int y[1]) { y[0] = two(); }\nvoid g(int y[1]) { y[0] = two(); }"
+    with pytest.raises(ScopError, match="name one of the functions with --function: f, g"):
+        parse_scop(text)
+
+
 def test_included_files_are_found_in_given_folders(tmp_path):
     (tmp_path / "more.h").write_text("#define N 7\n")
     text = "#include <more.h>\nvoid f(int y[4]) {\n#pragma scop\ny[0] = N; y[1] = y[2] = y[3] = 0;\n#pragma endscop\n}"

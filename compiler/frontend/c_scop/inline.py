@@ -21,6 +21,7 @@ from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.normalize.trees import assigned_names
 from compiler.frontend.c_scop.pointers import element_of
 from compiler.frontend.c_scop.returns import structured
+from compiler.frontend.c_scop.sizes import POINTER_SIZE
 from compiler.frontend.c_scop.source import Source
 
 __all__ = ["Inliner"]
@@ -30,16 +31,18 @@ _Names = dict[str, Any]
 
 @dataclass
 class _Place:
-    """Where a statement is: names with other meanings here, calls around it, where statements before it go."""
+    """Where a statement is: names with other meanings here, calls around it, where statements before it go, and the
+    names that are pointers, whatever they point to."""
 
     names: _Names
     calls: tuple[str, ...] = ()
     before: list[Any] | None = None
     conditional: bool = False
+    pointers: set[str] = field(default_factory=set)
 
     def block(self) -> _Place:
         """The same inside a block."""
-        return _Place(dict(self.names), self.calls)
+        return _Place(dict(self.names), self.calls, pointers=set(self.pointers))
 
 
 @dataclass
@@ -68,7 +71,7 @@ class Inliner:
     def _statement(self, node: Any, place: _Place) -> list[Any]:
         """What statement `node` becomes; `place.names` gets what it declares."""
         before: list[Any] = []
-        here = _Place(place.names, place.calls, before)
+        here = _Place(place.names, place.calls, before, pointers=place.pointers)
         match node:
             case c_ast.Compound():
                 inside = self._items(node.block_items or [], place.block())
@@ -130,8 +133,10 @@ class Inliner:
         """`node` under a name that is free inside a function that is called; None for another name of an array."""
         if isinstance(node.type, c_ast.PtrDecl) and node.init is not None:
             place.names[node.name] = self._pointer(node.init, place)
+            place.pointers.add(node.name)
             return None
         place.names.pop(node.name, None)
+        place.pointers.discard(node.name)
         result = copy.copy(node)
         result.init = self._copy(node.init, place)
         if place.calls:
@@ -172,16 +177,19 @@ class Inliner:
                 return None
             case c_ast.ID():
                 return place.names.get(node.name, node)
+            case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID(name=name)) if name in place.pointers:
+                return c_ast.Constant("unsigned long int", f"{POINTER_SIZE}UL", node.coord)
             case c_ast.ArrayRef():
                 pointer = self._copy(node.name, place)
                 return element_of(pointer, self._copy(node.subscript, place), node.coord)
             case c_ast.ExprList() if place.before is not None and not place.conditional:
                 for part in node.exprs[:-1]:
-                    place.before += self._statement(part, _Place(place.names, place.calls)) if _targets(part) else []
+                    own = _Place(place.names, place.calls, pointers=place.pointers)
+                    place.before += self._statement(part, own) if _targets(part) else []
                 return self._copy(node.exprs[-1], place)
             case c_ast.FuncCall() if self._defined(node):
                 return self._value(node, place)
-            case c_ast.FuncCall() if isinstance(node.name, c_ast.ID) and node.name.name in LIBRARY and node.args:
+            case c_ast.FuncCall() if node.args:
                 arguments = [self._copy(part, place) for part in node.args.exprs]
                 return c_ast.FuncCall(node.name, c_ast.ExprList(arguments, node.coord), node.coord)
         return self._children(node, place)
@@ -260,6 +268,7 @@ class Inliner:
         inside = _Place({}, (*place.calls, name))
         for parameter, argument in zip(parameters, given, strict=True):
             inside.names[parameter.name] = self._argument(parameter, function, argument, place)
+            inside.pointers |= {parameter.name} if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl) else set()
         return inside
 
     def _has_effects(self, function: c_ast.FuncDef) -> bool:

@@ -97,7 +97,7 @@ def functions_with_scops(tree: c_ast.FileAST, source: Source) -> tuple[str, ...]
 def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[str, int],
               function: str | None = None) -> Scop:
     """The only scop of the file, or of `function`. A function without pragmas is a scop if it is asked for, or the only
-    one of the file. Raises `ScopError` if there is none or more than one."""
+    one of the file that no other one calls. Raises `ScopError` if there is none or more than one."""
     functions = [node for node in tree.ext if isinstance(node, c_ast.FuncDef)]
     if function is not None:
         names = [node.decl.name for node in functions]
@@ -105,11 +105,11 @@ def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[
             raise ScopError(file, f"there is no function '{function}'; there are: {', '.join(names) or 'none'}")
         functions = [node for node in functions if node.decl.name == function]
     blocks = [block for node in functions for block in _blocks(node, source)]
-    if not blocks and len(functions) == 1:
-        blocks = [_Block(functions[0], [], functions[0].body.block_items or [], [],
-                         source.place(functions[0].decl.coord))]
+    tops = _tops(functions)
+    if not blocks and len(tops) == 1:
+        blocks = [_Block(tops[0], [], tops[0].body.block_items or [], [], source.place(tops[0].decl.coord))]
     if not blocks:
-        named = f"; name one of the functions with --function: {', '.join(n.decl.name for n in functions)}"
+        named = f"; name one of the functions with --function: {', '.join(n.decl.name for n in tops or functions)}"
         raise ScopError(file, f"there is no '#pragma scop' inside a function{named if functions else ''}")
     if len({block.function.decl.name for block in blocks}) > 1:
         names = ", ".join(dict.fromkeys(block.function.decl.name for block in blocks))
@@ -118,6 +118,16 @@ def find_scop(tree: c_ast.FileAST, source: Source, file: str, settings: Mapping[
     if len(blocks) > 1:
         raise ScopError(blocks[1].place, f"a second scop; the first is at {blocks[0].place}")
     return _surrounded(tree, blocks[0], source, settings)
+
+
+def _tops(functions: list[c_ast.FuncDef]) -> list[c_ast.FuncDef]:
+    """The functions that no other one calls; without static ones, and without a main() which only tests them, where
+    others are left."""
+    found = [node for node in functions if node.decl.name != "main"] or functions
+    called = {node.decl.name: names_in([node.body]) for node in found}
+    found = [node for node in found if not any(node.decl.name in names for name, names in called.items()
+                                               if name != node.decl.name)]
+    return [node for node in found if "static" not in node.decl.storage] or found
 
 
 def _blocks(function: c_ast.FuncDef, source: Source) -> list[_Block]:
@@ -225,7 +235,7 @@ def _plain(node: Any) -> bool:
 
 
 def _assigned(items: list[Any]) -> set[str]:
-    """Names that the scop assigns."""
+    """Names that the scop assigns, or functions that it calls may."""
     found: set[str] = set()
     stack = list(items)
     while stack:
@@ -236,5 +246,6 @@ def _assigned(items: list[Any]) -> set[str]:
         if is_step(node):
             target = node.expr
         found |= {variable_name(target)} - {""}
+        found |= names_in([node]) if isinstance(node, c_ast.FuncCall) else set()
         stack.extend(child for _, child in node.children())
     return found

@@ -15,9 +15,9 @@ from compiler.ir.types import Float, Int
 if TYPE_CHECKING:
     from compiler.frontend.c_scop.variables import Scope
 
-__all__ = ["size_constant", "without_sizeof"]
+__all__ = ["POINTER_SIZE", "size_constant", "without_sizeof"]
 
-_POINTER = 8
+POINTER_SIZE = 8
 
 
 def size_constant(node: c_ast.UnaryOp, scope: Scope) -> c_ast.Constant:
@@ -43,7 +43,7 @@ def without_sizeof(node: Any, scope: Scope) -> Any:
 
 def _type_size(kind: Any, scope: Scope) -> int | None:
     if isinstance(kind, c_ast.PtrDecl):
-        return _POINTER
+        return POINTER_SIZE
     if isinstance(kind, c_ast.ArrayDecl):
         inner = _type_size(kind.type, scope)
         return None if inner is None or kind.dim is None else inner * scope.evaluate(kind.dim)
@@ -64,7 +64,7 @@ def _value_size(node: Any, scope: Scope) -> int | None:
         return _expression_size(node, scope)
     shape = found.shape[depth:]
     if shape and depth == 0 and found.storage == "parameter":
-        return _POINTER
+        return POINTER_SIZE
     return None if None in shape else found.type.width // 8 * prod(size or 1 for size in shape)
 
 

@@ -103,7 +103,9 @@ def usual(a: Number, b: Number) -> Number:
     return Int(a.width, a.signed and b.signed)
 
 
-def type_names(type: Int) -> list[str]:
-    """The words of C that name an integer type."""
+def type_names(type: Number) -> list[str]:
+    """The words of C that name a type."""
+    if isinstance(type, Float):
+        return next([*names] for names, known in _FLOATS.items() if known == type)
     sign = "signed" if type.signed else "unsigned"
     return [sign, {8: "char", 16: "short", 32: "int", 64: "long"}[type.width]]

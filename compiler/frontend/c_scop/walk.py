@@ -49,6 +49,7 @@ from compiler.frontend.c_scop.normalize.trees import (
     variable_name,
 )
 from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.string_functions import is_string_function, written_out
 from compiler.frontend.c_scop.trip_bounds import Span, most_trips
 from compiler.frontend.c_scop.variables import Scope, Variable
 from compiler.ir.expr import Const, Expr, Store
@@ -185,6 +186,8 @@ class Walker:
             case c_ast.ExprList():
                 for item in node.exprs:
                     self._item(item, context)
+            case c_ast.FuncCall() if is_string_function(node):
+                self._item(block(written_out(node, context.scope), node.coord), context)
             case c_ast.Assignment():
                 self._assignment(node, context, label)
             case c_ast.UnaryOp() if is_step(node):
