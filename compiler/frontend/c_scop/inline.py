@@ -268,7 +268,8 @@ class Inliner:
         inside = _Place({}, (*place.calls, name))
         for parameter, argument in zip(parameters, given, strict=True):
             inside.names[parameter.name] = self._argument(parameter, function, argument, place)
-            inside.pointers |= {parameter.name} if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl) else set()
+            if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl):
+                inside.pointers.add(parameter.name)
         return inside
 
     def _has_effects(self, function: c_ast.FuncDef) -> bool:
