@@ -18,6 +18,9 @@ from compiler.ir.types import ProgramError
 __all__ = ["address_map", "affine_map", "parse_address"]
 
 
+_LANGUAGE = "one coordinate is made of loops, integers, elements of arrays as t[x], and + - * // %"
+
+
 @cache
 def _parser() -> lark.Lark:
     grammar = files("compiler.frontend").joinpath("address.lark").read_text()
@@ -49,7 +52,7 @@ def parse_address(text: str) -> lark.Tree:
         return _parser().parse(text)
     except lark.UnexpectedInput as error:
         place = "at its end" if _at_end(error) else f"at column {error.column}"
-        raise ProgramError(f"address '{text}' cannot be read {place}") from None
+        raise ProgramError(f"address '{text}' cannot be read {place}; {_LANGUAGE}") from None
 
 
 def _affine(space: isl.Space, text: str, tree: lark.Tree, constants: Mapping[str, int]) -> isl.Aff:

@@ -10,6 +10,8 @@ Operands of different types are an error; `cast` converts. Besides the functions
 `hw.ops` can be imported from this module under its own name (``mul_mid(a, b)``, ``mad(a, b, c)``). Logic on bits
 becomes ``lut3``.
 
+``//`` and ``%`` round down as Python's do, by constants and by values; by a value that is 0 they give 0, as numpy does.
+
 Floating-point values (`FLOAT32`, `BFLOAT16`, `FLOAT16` of `compiler.ir.types`) have ``+``, ``-``, ``*``, ``/`` and
 comparisons, each rounded once; Python's ints and floats among their operands become the nearest numbers of their type.
 """
@@ -21,11 +23,11 @@ from operator import index
 from typing import Any
 
 from compiler.ir import expr
-from compiler.ir.constant_division import quotient
+from compiler.ir.constant_division import quotient as reciprocal_quotient
 from compiler.ir.expr import LUT3_TABLE, Const, Expr
 from compiler.ir.floating import encode_number
 from compiler.ir.program import Table
-from compiler.ir.types import BIT, Float, Int, ProgramError, Type
+from compiler.ir.types import BIT, Float, Int, ProgramError, Type, element_type
 from hw.ops import FLOAT_FUNCTIONS, OPERATIONS, Kind
 from hw.ops import operation as entry_of
 
@@ -46,12 +48,15 @@ __all__ = [
     "weighted_sum",
 ]
 
+TypeLike = Any
+"""What names a type: one of `compiler.ir.types`, its name, or a numpy dtype."""
 
 
 class Typed:
     """An expression under construction, with Python's operators. `expr` is the finished node, `type` its type.
 
-    ``//`` and ``%`` take positive constants and round down, as Python does; products and shifts compute them.
+    ``//`` and ``%`` round down, as Python does. By constants they are products and shifts; by values they are dividers,
+    and give 0 where the divisor is 0. ``**`` takes constant integers from 0 on.
     ``&``, ``|``, ``^``, ``~``, ``==`` and ``!=`` work on words and on bits.
     """
 
@@ -109,12 +114,25 @@ class Typed:
         return apply("shr", other, self)
 
     def __floordiv__(self, other: Any) -> Typed:
-        return _floor_quotient(self, _positive("//", other))
+        return _quotient(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Typed:
+        return _quotient(_operand("//", other, self.type), self)
 
     def __mod__(self, other: Any) -> Typed:
-        divisor = _positive("%", other)
-        power = divisor & (divisor - 1) == 0
-        return self & (divisor - 1) if power else self - _floor_quotient(self, divisor) * divisor
+        return _remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Typed:
+        return _remainder(_operand("%", other, self.type), self)
+
+    def __divmod__(self, other: Any) -> tuple[Typed, Typed]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Typed, Typed]:
+        return other // self, other % self
+
+    def __pow__(self, exponent: Any) -> Typed:
+        return _power(self, exponent)
 
     def __neg__(self) -> Typed:
         return apply("neg", self) if isinstance(self.type, Float) else 0 - self
@@ -139,7 +157,8 @@ class Typed:
     def __invert__(self) -> Typed:
         if self.type == BIT:
             return _truth_table(lambda p, q, r: 1 - p, self)
-        return self ^ (-1 if isinstance(self.type, Int) and self.type.signed else _integer(self.type).maximum)
+        type = _integer("'~' takes", self.type)
+        return self ^ (-1 if type.signed else type.maximum)
 
     def __eq__(self, other: Any) -> Typed:  # type: ignore[override]
         return _logic("eq", lambda p, q: p == q, self, other)
@@ -173,12 +192,13 @@ def apply(op: str, *args: Any) -> Typed:
     return Typed(expr.apply(op, *nodes))
 
 
-def constant(type: Type, value: Any) -> Typed:
+def constant(type: TypeLike, value: Any) -> Typed:
     """`value` as a constant of `type`: the nearest number of a floating-point type. Raises `ProgramError` if it is no
     number, and for integer types if it is no integer or does not fit."""
+    type = _named("constant", type)
     if isinstance(type, Float):
         return Typed(Const(nearest(type, value), type))
-    low, high = _integer(type).minimum, _integer(type).maximum
+    low, high = type.minimum, type.maximum
     try:
         whole = index(value)
     except TypeError:
@@ -195,21 +215,22 @@ def nearest(type: Float, value: Any) -> int:
     return encode_number(type, float(value))
 
 
-def iterator(name: str, type: Type) -> Typed:
+def iterator(name: str, type: TypeLike) -> Typed:
     """The value of the loop called `name` around the statement, wrapped to `type`."""
-    return Typed(expr.Iterator(name, type))
+    return Typed(expr.Iterator(name, element_type(type, f"iterator '{name}'")))
 
 
-def cast(type: Type, value: Typed) -> Typed:
+def cast(type: TypeLike, value: Typed) -> Typed:
     """`value` converted to `type`: extended, truncated or reinterpreted, never saturated; to a floating-point type
     rounded to nearest, from one to integers towards zero."""
-    if not isinstance(type, Float):
-        _integer(type)
+    type = _named("cast", type)
     return value if _typed("cast", value).type == type else Typed(expr.Cast(value.expr, type))
 
 
 def lookup(table: Table, entry: Typed) -> Typed:
     """Entry number `entry` of `table`, as `Prog.add_table` returned it."""
+    if not isinstance(table, Table):
+        raise ProgramError(f"lookup takes a table as add_table(name, values) returns it, not {table!r}")
     return Typed(expr.Lookup(table.name, _typed("lookup", entry).expr, table.type))
 
 
@@ -280,7 +301,7 @@ def _chosen(comparison: str, a: Any, b: Any) -> Typed:
 
 def _divided(a: Any, b: Any) -> Typed:
     if not _is_float(a, b):
-        raise ProgramError("'/' divides floating-point values; integers have // and % by constants")
+        raise ProgramError("'/' divides floating-point values; integers have // and %")
     return apply("div", a, b)
 
 
@@ -320,32 +341,97 @@ def _typed(op: str, value: Any) -> Typed:
     return value
 
 
-def _integer(type: Type) -> Int:
+def _named(function: str, type: TypeLike) -> Int | Float:
+    """The type that a user means by the first argument of `function`."""
+    if isinstance(type, Typed):
+        raise ProgramError(f"{function} takes the type first, then the value: {function}(INT16, value)")
+    return element_type(type, function)
+
+
+def _operand(symbol: str, value: Any, type: Type) -> Typed:
+    """An operand of `symbol`; a number becomes a constant of `type`."""
+    if isinstance(value, Typed):
+        return value
+    if not hasattr(value, "__index__"):
+        raise ProgramError(f"'{symbol}' takes typed values and integers, not {value!r}")
+    return constant(_divisible(type), value)
+
+
+def _integer(what: str, type: Type) -> Int:
     if not isinstance(type, Int):
-        raise ProgramError(f"{type}: only integer operations are supported")
+        raise ProgramError(f"{what} integers, not {type}")
     return type
 
 
-def _positive(symbol: str, divisor: Any) -> int:
-    if not isinstance(divisor, int) or divisor < 1:
-        raise ProgramError(f"'{symbol}' takes a constant positive integer, not {divisor!r}")
-    return divisor
+def _divisible(type: Type) -> Int:
+    return _integer("'//' and '%' take", type)
+
+
+def _known_divisor(symbol: str, type: Type, divisor: Any) -> int | None:
+    """A divisor that is no value: a number that a reciprocal serves, of either sign. The most negative one has none."""
+    if isinstance(divisor, Typed) or not hasattr(divisor, "__index__"):
+        return None
+    known, limits = index(divisor), _divisible(type)
+    if known == 0:
+        raise ProgramError(f"'{symbol}' by 0")
+    if not limits.minimum <= known <= limits.maximum:
+        raise ProgramError(f"the divisor {known} is no {limits}")
+    return known if abs(known) <= limits.maximum else None
+
+
+def _quotient(value: Typed, divisor: Any) -> Typed:
+    """``value // divisor``. A negative divisor is a positive one and another sign, one less where something is left."""
+    known = _known_divisor("//", value.type, divisor)
+    if known is None:
+        return _by_value(value, _operand("//", divisor, value.type), quotient=True)
+    if known > 0:
+        return _floor_quotient(value, known)
+    found = -_floor_quotient(value, -known)
+    return select(value % -known != 0, found - 1, found)
+
+
+def _remainder(value: Typed, divisor: Any) -> Typed:
+    """``value % divisor``, which has the divisor's sign."""
+    known = _known_divisor("%", value.type, divisor)
+    if known is None:
+        return _by_value(value, _operand("%", divisor, value.type), quotient=False)
+    size = abs(known)
+    rest = value & (size - 1) if size & (size - 1) == 0 else value - _floor_quotient(value, size) * size
+    return rest if known > 0 else select(rest != 0, rest - size, rest)
+
+
+def _by_value(a: Typed, b: Typed, quotient: bool) -> Typed:
+    """From division towards zero: one less, or a divisor more, where remainder and divisor differ in sign."""
+    rest = Typed(expr.apply("rem", a.expr, b.expr))
+    below = (rest != 0) & ((rest ^ b) < 0) if _divisible(a.type).signed else None
+    found = Typed(expr.apply("div", a.expr, b.expr)) if quotient else rest
+    if below is not None:
+        found = select(below, found - 1 if quotient else found + b, found)
+    return select(b == 0, 0, found)
+
+
+def _power(value: Typed, exponent: Any) -> Typed:
+    """Squares and products."""
+    if not isinstance(exponent, int) or exponent < 0:
+        raise ProgramError(f"'**' takes a constant integer from 0 on, not {exponent!r}")
+    if exponent == 0:
+        return constant(value.type, 1)
+    half = _power(value, exponent // 2) if exponent > 1 else None
+    square = None if half is None else half * half
+    return value if square is None else square * value if exponent % 2 else square
 
 
 def _floor_quotient(value: Typed, divisor: int) -> Typed:
     """``value // divisor``: of a negative number, all whose bits are inverted, the inverted quotient."""
     if divisor & (divisor - 1) == 0:
         return value >> (divisor.bit_length() - 1)
-    if not isinstance(value.type, Int):
-        raise ProgramError(f"'//' and '%' take integers, not {value.type}")
-    if divisor > value.type.maximum:
-        raise ProgramError(f"the divisor {divisor} is no {value.type}")
-    if not value.type.signed:
-        return Typed(quotient(value.expr, divisor))
-    word = Int(value.type.width, signed=False)
-    sign = value >> (value.type.width - 1)
-    found = quotient(cast(word, value ^ sign).expr, divisor, value.type.maximum)
-    return cast(value.type, Typed(found)) ^ sign
+    type = _divisible(value.type)
+    if not type.signed:
+        return Typed(reciprocal_quotient(value.expr, divisor))
+    word = Int(type.width, signed=False)
+    sign = value >> (type.width - 1)
+    found = reciprocal_quotient(cast(word, value ^ sign).expr, divisor, type.maximum)
+    return cast(type, Typed(found)) ^ sign
 
 
 def _logic(op: str, function: Callable[[int, int], int], a: Typed, b: Any) -> Typed:

@@ -22,7 +22,7 @@ def check_name(name: object, label: str) -> None:
     if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
         raise ProgramError(f"{label}: a name consists of letters, digits and underscores, not {name!r}")
     if _RESERVED.fullmatch(name):
-        raise ProgramError(f"{label}: '{name}' is a reserved word")
+        raise ProgramError(f"{label}: '{name}' is a reserved word; call it '{name}_'")
 
 
 def fresh_name(name: str, taken: Iterable[str]) -> str:

@@ -169,8 +169,10 @@ def element_type(given: Any, where: str) -> Int | Float:
             raise ProgramError(f"{where}: {given!r} is no type of numbers; there are types like uint16, int8, bit, "
                                "bfloat16, float32, float5.10 and numpy's dtypes of these") from None
     if isinstance(found, Fixed) or (isinstance(found, Float) and not found.computable):
+        rewrite = (f"; take {Int(found.width, found.signed)}, and shift products right by {found.fraction} bits"
+                   if isinstance(found, Fixed) else "")
         raise ProgramError(f"{where}: nothing computes with {found}; there are integers of up to {MAXIMUM_WIDTH} bits "
-                           f"and floating-point numbers within {FLOAT64}")
+                           f"and floating-point numbers within {FLOAT64}{rewrite}")
     return found
 
 

@@ -8,6 +8,7 @@ from compiler.ir.types import ProgramError
 
 SPACE = isl.Set("{ S[t, y, x] }").get_space()
 CONSTANTS = {"W": 64, "Z": 0}
+LANGUAGE = "; one coordinate is made of loops, integers, elements of arrays as t[x], and + - * // %"
 
 
 def mapped(*addresses: str) -> isl.Map:
@@ -53,10 +54,10 @@ def test_addresses_keep_their_order_and_may_be_none() -> None:
         ("x // -2", "address 'x // -2' divides by -2; only positive constants are possible"),
         ("x % Z", "address 'x % Z' takes the remainder by 0; only positive constants are possible"),
         ("x + z", "address 'x + z' names 'z', no loop around it and no constant; there are: t, y, x, W, Z"),
-        ("x +", "address 'x +' cannot be read at its end"),
-        ("", "address '' cannot be read at its end"),
-        ("x y", "address 'x y' cannot be read at column 3"),
-        ("x / 2", "address 'x / 2' cannot be read at column 3"),
+        ("x +", "address 'x +' cannot be read at its end" + LANGUAGE),
+        ("", "address '' cannot be read at its end" + LANGUAGE),
+        ("x y", "address 'x y' cannot be read at column 3" + LANGUAGE),
+        ("x / 2", "address 'x / 2' cannot be read at column 3" + LANGUAGE),
         ("input[x]", "address 'input[x]' is not affine: it depends on the contents of array 'input'"),
     ],
 )

@@ -29,7 +29,7 @@ from compiler.ir.evaluate import evaluate
 from compiler.ir.expr import Apply, Cast, Const, Lookup, Read
 from compiler.ir.expr import Iterator as IteratorNode
 from compiler.ir.program import Table
-from compiler.ir.types import BIT, INT16, UINT16, Fixed, Int, ProgramError
+from compiler.ir.types import BIT, FLOAT32, INT16, UINT16, Fixed, Int, ProgramError
 from hw.ops import FLOAT_FUNCTIONS, OPERATIONS
 
 A, B, C = (Typed(Read(index, UINT16)) for index in range(3))
@@ -141,6 +141,8 @@ def test_a_weighted_sum_is_a_chain_without_needless_terms() -> None:
     assert weighted_sum([2, 0, 1], [A, B, C]).expr == ((A * 2) + C).expr
 
 
+NO_FIXED = ("nothing computes with fixed16.8; there are integers of up to 64 bits and floating-point numbers within "
+            "float11.52; take int16, and shift products right by 8 bits")
 CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: A + S, "operation 'add' mixes uint16 and int16; cast one of them"),
     (lambda: S + A, "operation 'add' mixes int16 and uint16; cast one of them"),
@@ -155,15 +157,23 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: mad(A, B), "operation 'mad' takes 3 operands, not 2"),
     (lambda: mul_mid(A, B, C), "operation 'mul_mid' takes 2 operands, not 3"),
     (lambda: minimum(1, 2), "operation 'min' needs a typed operand; constant(type, value) makes one"),
-    (lambda: A // 0, "'//' takes a constant positive integer, not 0"),
-    (lambda: A // -3, "'//' takes a constant positive integer, not -3"),
-    (lambda: A % B, "'%' takes a constant positive integer, not <expression of type uint16>"),
+    (lambda: A // 0, "'//' by 0"),
+    (lambda: A // -3, "the divisor -3 is no uint16"),
+    (lambda: A % 2.5, "'%' takes typed values and integers, not 2.5"),
+    (lambda: 2.5 // A, "'//' takes typed values and integers, not 2.5"),
+    (lambda: A ** -1, "'**' takes a constant integer from 0 on, not -1"),
+    (lambda: A ** B, "'**' takes a constant integer from 0 on, not <expression of type uint16>"),
     (lambda: S // 40001, "the divisor 40001 is no int16"),
     (lambda: Typed(Read(0, Fixed(16, 8))) // 3, "'//' and '%' take integers, not fixed16.8"),
     (lambda: A if A < B else B, "a value of the program is not known in Python; use select(condition, a, b)"),
     (lambda: cast(INT16, 5), "'cast' takes a typed value, not 5; constant(type, value) makes one"),  # type: ignore[arg-type]
-    (lambda: cast(Fixed(16, 8), A), "fixed16.8: only integer operations are supported"),
-    (lambda: Typed(Read(0, Fixed(16, 8))) + 1, "fixed16.8: only integer operations are supported"),
+    (lambda: cast(Fixed(16, 8), A), f"cast: {NO_FIXED}"),
+    (lambda: cast(A, INT16), "cast takes the type first, then the value: cast(INT16, value)"),  # type: ignore[arg-type]
+    (lambda: cast("long", A), "cast: 'long' is no type of numbers; there are types like uint16, int8, bit, bfloat16, "
+     "float32, float5.10 and numpy's dtypes of these"),
+    (lambda: lookup([1, 2], A), "lookup takes a table as add_table(name, values) returns it, not [1, 2]"),  # type: ignore[arg-type]
+    (lambda: ~Typed(Read(0, FLOAT32)), "'~' takes integers, not float8.23"),
+    (lambda: Typed(Read(0, Fixed(16, 8))) + 1, f"constant: {NO_FIXED}"),
     (
         lambda: Typed(Read(0, Fixed(16, 8))) + Typed(Read(0, Fixed(16, 8))),
         "operation 'add' on fixed16.8: there is no fixed-point arithmetic",
@@ -177,13 +187,43 @@ CASES: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize("type_", [Int(8), Int(8, False), INT16, UINT16], ids=str)
-@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 9, 10, 64, 100, 127])
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 9, 10, 64, 100, 127, -1, -2, -3, -7, -64, -127, -128])
 def test_division_rounds_down_as_in_python(type_: Int, divisor: int) -> None:
+    if divisor < 0 and not type_.signed:
+        pytest.skip("no such divisor")
     data = np.arange(type_.minimum, type_.maximum + 1)
     value = Typed(Read(0, type_))
-    for made, wanted in ((value // divisor, data // divisor), (value % divisor, data % divisor)):
+    quotient, rest = divmod(value, divisor)
+    for made, wanted in ((quotient, data // divisor), (rest, data % divisor)):
         assert made.type == type_
-        np.testing.assert_array_equal(evaluate(made.expr, lambda _: data, {}, {}), wanted)
+        found = evaluate(made.expr, lambda _: data, {}, {})
+        np.testing.assert_array_equal(found, wanted.astype(type_.dtype))
+
+
+@pytest.mark.parametrize("type_", [Int(6), Int(6, False)], ids=str)
+def test_division_by_values_rounds_down_and_gives_nothing_for_nothing(type_: Int) -> None:
+    numbers = np.arange(type_.minimum, type_.maximum + 1)
+    a, b = (side.ravel() for side in np.meshgrid(numbers, numbers))
+    x, y = Typed(Read(0, type_)), Typed(Read(1, type_))
+    with np.errstate(divide="ignore"):
+        wanted = [(x // y, a // b), (x % y, a % b), (7 // y, 7 // b), (7 % y, 7 % b)]
+    for made, values in wanted:
+        found = evaluate(made.expr, lambda number: (a, b)[number], {}, {})
+        np.testing.assert_array_equal(found, (values - type_.minimum) % 64 + type_.minimum)
+
+
+@pytest.mark.parametrize("exponent", range(8))
+def test_powers_are_products(exponent: int) -> None:
+    data = np.arange(-9, 10)
+    made = Typed(Read(0, Int(32))) ** exponent
+    found = np.broadcast_to(evaluate(made.expr, lambda _: data, {}, {}), data.shape)
+    np.testing.assert_array_equal(found, data ** exponent)
+
+
+def test_types_go_by_name_and_as_numpy_s() -> None:
+    assert cast("int16", A).expr == cast(np.dtype(np.int16), A).expr == cast(INT16, A).expr
+    assert constant("int16", 3).expr == Const(3, INT16) == constant(np.dtype(np.int16), 3).expr
+    assert iterator("x", "int16").expr == IteratorNode("x", INT16)
 
 
 @pytest.mark.parametrize(("made", "message"), CASES, ids=[message for _, message in CASES])

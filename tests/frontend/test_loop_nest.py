@@ -277,7 +277,7 @@ def test_arrays_keep_their_number_of_coordinates() -> None:
 
 
 PROGRAM_MISTAKES: list[tuple[Callable[[Prog], Any], str]] = [
-    (lambda p: p.add_loop("mod", 0, 1), "loop 'mod' (LINE): 'mod' is a reserved word"),
+    (lambda p: p.add_loop("mod", 0, 1), "loop 'mod' (LINE): 'mod' is a reserved word; call it 'mod_'"),
     (
         lambda p: p.add_loop("x y", 0, 1),
         "loop 'x y' (LINE): a name consists of letters, digits and underscores, not 'x y'",
@@ -295,7 +295,7 @@ PROGRAM_MISTAKES: list[tuple[Callable[[Prog], Any], str]] = [
     (lambda p: (p.add_input("a"), p.add_output("a")), "'a' (LINE) is declared twice"),
     (lambda p: (p.add_input("a"), p.add_table("a", [1])), "'a' (LINE) is declared twice"),
     (lambda p: (p.add_constant("a", 1), p.add_intermediate("a")), "'a' (LINE) is declared twice"),
-    (lambda p: p.add_input("floor"), "'floor' (LINE): 'floor' is a reserved word"),
+    (lambda p: p.add_input("floor"), "'floor' (LINE): 'floor' is a reserved word; call it 'floor_'"),
     (lambda p: p.add_table("a", [1, 2.5]), "table 'a' (LINE): (1, 2.5) must be integers"),  # type: ignore[list-item]
     (lambda p: p.add_input("a", (4, 2.0)), "shape of 'a' (LINE): (4, 2.0) must be integers"),  # type: ignore[arg-type]
     (lambda p: p.add_constant("a", 2.5), "constant 2.5 is not an integer"),  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ def test_the_other_of_two_is_taken_where_nothing_compares() -> None:
 
 def test_what_is_refused() -> None:
     x, n = Typed(Read(0, FLOAT32)), Typed(Read(1, Int(16)))
-    with pytest.raises(ProgramError, match=r"^'/' divides floating-point values; integers have // and % by constants"):
+    with pytest.raises(ProgramError, match=r"^'/' divides floating-point values; integers have // and %"):
         n / 2
     with pytest.raises(ProgramError, match=r"^operation 'add' mixes float8\.23 and int16; cast one of them$"):
         x + n
@@ -100,7 +100,7 @@ def test_types_have_names(given: object, type: Float | Int) -> None:
     (Float(15, 112), "nothing computes with float15.112; there are integers of up to 64 bits and floating-point "
                      "numbers within float11.52"),
     ("fixed16.8", "nothing computes with fixed16.8; there are integers of up to 64 bits and floating-point numbers "
-                  "within float11.52"),
+                  "within float11.52; take int16, and shift products right by 8 bits"),
 ])
 def test_other_types_are_refused_where_they_are_given(given: object, message: str) -> None:
     prg = prog("wrong")

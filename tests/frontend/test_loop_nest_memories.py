@@ -68,7 +68,8 @@ def test_an_index_outside_ends_the_run():
     (["x[i] + k"], "access to 't': address 'x[i] + k' names 'k', no loop around it and no constant; there are: i"),
     (["x[i] // i"], "access to 't': address 'x[i] // i' divides by something else than a positive constant"),
     (["x[i]", "0"], "access to 't': it has 1 dimensions and is accessed with 2"),
-    (["x[i"], "access to 't': address 'x[i' cannot be read at its end"),
+    (["x[i"], "access to 't': address 'x[i' cannot be read at its end; one coordinate is made of "
+     "loops, integers, elements of arrays as t[x], and + - * // %"),
 ])
 def test_addresses_that_are_refused(addresses, message):
     prg = Prog("f", INT32)

@@ -50,7 +50,7 @@ CASES = [
     ("statement Sum(", "statement Twice(", "statement 'Twice' is declared twice"),
     # Iterators and domains.
     ("Sum(y, x)", "Sum(y, y)", "statement 'Sum' (two.py:6) has two iterators of the same name"),
-    ("Sum(y, x)", "Sum(y, mod)", "statement 'Sum' (two.py:6): 'mod' is a reserved word"),
+    ("Sum(y, x)", "Sum(y, mod)", "statement 'Sum' (two.py:6): 'mod' is a reserved word; call it 'mod_'"),
     (
         "Sum(y, x)",
         "Sum(y)",

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from compiler.bind.vector.element_values import value_of
 from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.scans import COMBINED, doubled, neutral_number
+from compiler.frontend.kernel import Typed
 from compiler.frontend.parallel_array.array import Array
 from compiler.frontend.parallel_array.element_types import FLOATS
 from compiler.frontend.parallel_array.expression import Apply, Expression, Input, Literal, Scan
+from compiler.frontend.parallel_array.lowering.numbers import applied, constant, given_type
+from compiler.ir.expr import Read
 
-__all__ = ["by_doubling", "check_division"]
+__all__ = ["by_doubling", "has_divider", "long_division"]
 
 
-def check_division(expression: Apply) -> None:
-    """Raises `VectorTargetError` for a quotient or remainder by anything but a positive number."""
+def has_divider(expression: Apply) -> bool:
+    """Whether this is a quotient or remainder by anything but a positive number, for which reciprocals do."""
     if expression.operation not in ("floor_divide", "remainder"):
-        return
+        return False
     divisor = expression.operands[1]
-    if isinstance(divisor, Literal) and not divisor.shape and divisor.value > 0:
-        return
-    raise VectorTargetError(f"{expression.location}: unsupported operation: the vector processor divides by positive "
-                            "constants only; multiply by a reciprocal and shift, or take the target dataflow or fpga")
+    return not isinstance(divisor, Literal) or divisor.shape != () or int(divisor.value) <= 0
+
+
+def long_division(division: Apply, given: Sequence[Input]) -> Expression:
+    """`division` of the elements of `given` in operations that the lanes have: one comparison and subtraction for each
+    bit that the quotient may have."""
+    reads: list[Typed] = []
+    for number, (each, written) in enumerate(zip(given, division.operands, strict=True)):
+        known = isinstance(written, Literal) and written.shape == ()
+        reads.append(constant(int(written.value), written.dtype) if known else Typed(Read(number, given_type(each))))
+    return value_of(applied(division, reads).expr, lambda number: Array(given[number]), _no_iterator, {}).expression
+
+
+def _no_iterator(name: str) -> Array:
+    raise TypeError(f"no loop {name} around elements")
 
 
 def by_doubling(scan: Scan, source: Input) -> Expression:

@@ -12,7 +12,7 @@ from compiler.bind.vector.errors import VectorTargetError
 from compiler.bind.vector.float_values import as_words, float_reduction, float_value, stored
 from compiler.bind.vector.graph import Leaf, Node, Part, Scatter, Value
 from compiler.bind.vector.ir import MemoryArray
-from compiler.bind.vector.legalize import by_doubling, check_division
+from compiler.bind.vector.legalize import by_doubling, has_divider, long_division
 from compiler.bind.vector.store_packing import Piece, packed, squeezed
 from compiler.bind.vector.value_ranges import range_of
 from compiler.frontend.parallel_array.element_types import FLOATS, bounds
@@ -114,7 +114,8 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
             kinds = [e.dtype for e in expression.operands]
             if any(kind in FLOATS for kind in (*kinds, expression.dtype)):
                 return float_value(expression, operands, kinds, builder)
-            check_division(expression)
+            if has_divider(expression):
+                return _long_divided(expression, sources, builder)
             return builder.operation(expression.operation, operands, expression.dtype, expression.location, rank)
         case View():
             return _view(expression, sources[0], builder)
@@ -143,8 +144,19 @@ def _translated(expression: Expression, sources: list[Value], builder: GraphBuil
 def _scanned(scan: Scan, source: Value, builder: GraphBuilder) -> Value:
     """All sums up to each element, by adding those of twice as many elements at a time."""
     given = Input(scan.shape, scan.dtype, scan.location, "", *bounds(scan.dtype))
-    found = by_doubling(scan, given)
-    known: dict[int, Value] = {id(given): source}
+    return _substituted(by_doubling(scan, given), {id(given): source}, builder)
+
+
+def _long_divided(division: Apply, sources: list[Value], builder: GraphBuilder) -> Value:
+    """A division for which there is no reciprocal."""
+    given = [Input(e.shape, e.dtype, division.location, "", *range_of(s))
+             for s, e in zip(sources, division.operands, strict=True)]
+    known = {id(each): source for each, source in zip(given, sources, strict=True)}
+    return _substituted(long_division(division, given), known, builder)
+
+
+def _substituted(found: Expression, known: dict[int, Value], builder: GraphBuilder) -> Value:
+    """The value of an expression in which some are `known` already."""
     for expression in postorder([found]):
         if id(expression) not in known:
             known[id(expression)] = _translated(expression, [known[id(s)] for s in expression.sources], builder)

@@ -369,8 +369,8 @@ def array(data: Any, name: str, dtype: Any = None) -> Array:
 
 def _shape(shape: int | Sequence[int], location: Location) -> tuple[int, ...]:
     sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if not 1 <= len(sizes) <= MOST_DIMENSIONS or any(size < 1 for size in sizes):
-        raise location.error(f"unsupported shape {sizes}: arrays have 1 to {MOST_DIMENSIONS} dimensions of at least "
+    if len(sizes) > MOST_DIMENSIONS or any(size < 1 for size in sizes):
+        raise location.error(f"unsupported shape {sizes}: arrays have up to {MOST_DIMENSIONS} dimensions of at least "
                              "one element")
     return tuple(int(size) for size in sizes)
 

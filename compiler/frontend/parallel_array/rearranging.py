@@ -19,6 +19,7 @@ __all__ = ["arange", "concatenate", "diagonal", "diff", "flip", "full", "ones", 
            "with_section", "zeros"]
 
 _MODES: dict[str, Boundary] = {"edge": CLAMP, "wrap": WRAP}
+_MIRRORS = ("reflect", "symmetric")
 
 
 def _axis(axis: int, ndim: int, location: Location) -> int:
@@ -116,14 +117,39 @@ def tile(a: Array, repetitions: int | Sequence[int]) -> Array:
 
 def pad(a: Array, width: int | Sequence[Sequence[int]], mode: str = "constant", constant_values: int = 0) -> Array:
     """`width` elements more at every end, or a pair (before, after) per dimension: a number ("constant"), those at the
-    edge ("edge"), or those of the other end ("wrap")."""
-    if mode not in ("constant", *_MODES):
-        raise here().error(f"there is no padding '{mode}'; there are: constant, edge, wrap")
+    edge ("edge"), those of the other end ("wrap"), or those inside in reverse, from the edge on ("symmetric") or from
+    its neighbour on ("reflect")."""
+    if mode not in ("constant", *_MODES, *_MIRRORS):
+        raise here().error(f"there is no padding '{mode}'; there are: constant, edge, wrap, reflect, symmetric")
     widths = [(width, width)] * a.ndim if isinstance(width, int | np.integer) else [tuple(w) for w in width]
     if len(widths) != a.ndim or any(len(w) != 2 or min(w) < 0 for w in widths):
         raise here().error(f"widths {widths} do not fit an array of {a.ndim} dimensions: a pair of at least 0 for each")
+    if mode in _MIRRORS:
+        for axis, pair in enumerate(widths):
+            a = _mirrored(a, axis, pair, mode)
+        return a
     shape = [n + before + after for n, (before, after) in zip(a.shape, widths, strict=True)]
     return a.section([-before for before, _ in widths], shape, 1, _MODES.get(mode, default(constant_values)))
+
+
+def _mirrored(a: Array, axis: int, width: Sequence[int], mode: Any) -> Array:
+    """Sections forward and backward, one after the other along `axis`."""
+    places = np.pad(np.arange(a.shape[axis]), tuple(width), mode)
+    runs: list[list[int]] = []
+    for place in places.tolist():
+        run = runs[-1] if runs else []
+        step = place - run[-1] if run else 0
+        if abs(step) == 1 and (len(run) == 1 or step == run[-1] - run[-2]):
+            run.append(place)
+        else:
+            runs.append([place])
+    return concatenate([a[(slice(None),) * axis + (_run_slice(run),)] for run in runs], axis)
+
+
+def _run_slice(run: Sequence[int]) -> slice:
+    step = run[1] - run[0] if len(run) > 1 else 1
+    end = run[-1] + step
+    return slice(run[0], end if end >= 0 else None, step)
 
 
 # Parts of matrices.
@@ -198,25 +224,45 @@ def stack(parts: Sequence[Array], axis: int = 0) -> Array:
 
 
 def with_section(a: Array, index: Any, value: Array) -> Array:
-    """`a` with the elements of `value`, which is broadcast and converted, at an index of integers and slices with steps
-    of 1 or -1."""
+    """`a` with the elements of `value`, which is broadcast and converted, at an index of integers and slices."""
     location = here()
     section = sliced(a.expression, index, location)
     if not isinstance(section, View):
         return Array(broadcast(value.astype(a.dtype).expression, a.shape, location))
     new = broadcast(value.astype(a.dtype).expression, section.shape, location)
+    if any(abs(step) > 1 for row in section.matrix for step in row):
+        return _with_steps(a, section, Array(new))
     fixed = [axis for axis, row in enumerate(section.matrix) if not any(row)]
     new = broadcast(new, ((1,) * len(fixed) + new.shape), location)
     rows, offsets = _placed(section, fixed)
-    if any(abs(step) > 1 for row in rows for step in row):
-        raise location.error("unsupported operation: a section with steps is assigned to; interleave() puts parts "
-                             "together")
 
     def moved(source: Expression) -> Array:
         outside = (default(0),) * len(rows)
         return Array(bounded_view(source, a.shape, tuple(map(tuple, rows)), offsets, outside, location))
 
     return where(moved(array_constant(np.ones(new.shape, bool)).expression), moved(new), a)
+
+
+def _with_steps(a: Array, section: View, value: Array) -> Array:
+    """`a` with `value` at a section with steps: each element repeated up to the next one, where a place belongs to the
+    section."""
+    steps = [sum(row[place] for row in section.matrix) for place in range(value.ndim)]
+    value = stretch(value[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)],
+                    [max(abs(step), 1) for step in steps])
+    rows = [[0] * a.ndim for _ in steps]
+    offsets = [0] * len(steps)
+    inside: Array = array_constant(np.array(True))
+    for axis, (row, first) in enumerate(zip(section.matrix, section.offset, strict=True)):
+        place = next((place for place, step in enumerate(row) if step), None)
+        places = first + np.arange(1 if place is None else section.shape[place]) * sum(row)
+        if place is not None:
+            rows[place][axis], offsets[place] = 1, -int(places.min())
+        member = np.isin(np.arange(a.shape[axis]), places)
+        if not member.all():
+            inside = inside & array_constant(member.reshape([-1 if i == axis else 1 for i in range(a.ndim)]))
+    outside = (default(0),) * len(rows)
+    moved = bounded_view(value.expression, a.shape, tuple(map(tuple, rows)), offsets, outside, here())
+    return where(inside, Array(moved), a)
 
 
 def _placed(section: View, fixed: Sequence[int]) -> tuple[list[list[int]], list[int]]:
@@ -239,11 +285,13 @@ def square(a: Array) -> Array:
     return a * a
 
 
-def diff(a: Array, axis: int = -1) -> Array:
-    """Differences of neighbours along `axis`."""
+def diff(a: Array, n: int = 1, axis: int = -1) -> Array:
+    """Differences of neighbours along `axis`, `n` times."""
     place = _axis(axis, a.ndim, here())
-    if a.shape[place] < 2:
-        raise here().error(f"there are no neighbours along axis {axis} of shape {a.shape}")
+    if not 0 <= n < a.shape[place]:
+        raise here().error(f"there are no differences of order {n} along axis {axis} of shape {a.shape}")
+    if n == 0:
+        return a
     later, earlier = (tuple(part if i == place else slice(None) for i in range(a.ndim))
                       for part in (slice(1, None), slice(None, -1)))
-    return a[later] - a[earlier]
+    return diff(a[later] - a[earlier], n - 1, place)

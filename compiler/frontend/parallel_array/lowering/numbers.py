@@ -103,17 +103,10 @@ def _divided(node: Apply, operands: list[Typed]) -> Typed:
     """Rounded down; 0 if the divisor is 0."""
     kind = node.compute if node.compute != BOOL else np.dtype(np.uint8)
     a, b = (converted(operand, kind) for operand in operands)
-    divisor, quotient = node.operands[1], node.operation == "floor_divide"
-    if isinstance(divisor, Literal) and not divisor.shape and divisor.value > 0:
-        return a // int(divisor.value) if quotient else a % int(divisor.value)
-    rest = Typed(expr.apply("rem", a.expr, b.expr))
-    down = (rest != 0) & ((rest ^ b) < 0) if kind.kind == "i" else None
-    if quotient:
-        found = Typed(expr.apply("div", a.expr, b.expr))
-        found = found if down is None else kernel.select(down, found - 1, found)
-    else:
-        found = rest if down is None else kernel.select(down, rest + b, rest)
-    return kernel.select(b == 0, 0, found)
+    divisor = node.operands[1]
+    known = int(divisor.value) if isinstance(divisor, Literal) and not divisor.shape else None
+    by = b if known is None else known
+    return a // by if node.operation == "floor_divide" else a % by
 
 
 def combined(node: Reduce | Scan, total: Typed, term: Typed) -> Typed:

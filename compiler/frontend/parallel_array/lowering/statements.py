@@ -175,7 +175,10 @@ class StatementBuilder:
 
     def _access(self, array: Array, indices: Sequence[isl.PwAff]) -> Access:
         domain = self.loops.domain
-        mapping = index_map(domain.get_space(), indices).intersect_domain(domain).coalesce()
+        space = domain.get_space()
+        everywhere = isl.Map.from_domain_and_range(isl.Set.universe(space), isl.Set("{ [] }"))
+        mapping = index_map(space, indices) if array.shape else everywhere
+        mapping = mapping.intersect_domain(domain).coalesce()
         named = mapping.set_tuple_name(isl.dim_type.in_, self.name).set_tuple_name(isl.dim_type.out, array.name)
         return Access(array.name, named, self.location)
 
