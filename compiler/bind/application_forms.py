@@ -19,14 +19,15 @@ from compiler.frontend.sac.program import SacProgram
 
 __all__ = ["FORMS", "ChosenForm", "TriedForm", "choose_form", "estimate_luts"]
 
-_START, _COUNTED = ("inline", "tables", "inline"), ("predicate", "compact")
-_CYCLE = ("cycle", *_COUNTED, "cycle")
+_START, _COUNTED, _END = ("inline", "tables", "inline"), ("predicate", "compact"), ("cycle_inner", "lift")
+_CYCLE = ("cycle_inner", *_COUNTED, "cycle_inner")
+_CARRIED = ("windows", "cycle_inner", "narrow")
 FORMS: Mapping[str, tuple[str, ...]] = {
     "fused": HARDWARE_PASSES,
-    "not fused": (*_START, "separate", *_COUNTED, "separate", "lift"),
-    "loops side by side fused, arrays combined": (*_START, *_CYCLE, "siblings", "combine", "cycle", "lift"),
-    "values carried, padded": (*_START, *_CYCLE, "nextify_padded", "windows", "cycle", "narrow", "cycle", "lift"),
-    "values carried along stripes": (*_START, *_CYCLE, "nextify", "windows", "cycle", "narrow", "cycle", "lift"),
+    "not fused": (*_START, "separate_inner", *_COUNTED, "separate_inner", "lift"),
+    "loops side by side fused, arrays combined": (*_START, *_CYCLE, "siblings", "combine", *_END),
+    "values carried, padded": (*_START, *_CYCLE, "nextify_padded", *_CARRIED, *_END),
+    "values carried along stripes": (*_START, *_CYCLE, "nextify", *_CARRIED, *_END),
 }
 """Passes of each form, the one that mostly ends first before the others."""
 
@@ -104,7 +105,7 @@ def _with_pragmas(passes: Sequence[str], module: Module) -> list[str]:
     names = {str(pragma[0]) for f in module.functions for node in f.graph.walk() if node.kind in LOOP_KINDS
              for pragma in pragmas_of(node)}
     asked = [name for name in ("block", "stripmine") if name in names]
-    return [*passes[:-1], *asked, *(["cycle"] if asked else []), passes[-1]]
+    return [*passes[:-1], *asked, *(["cycle_inner"] if asked else []), passes[-1]]
 
 
 def _is_close(placed: Placed) -> bool:

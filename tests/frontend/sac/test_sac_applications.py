@@ -130,7 +130,8 @@ def test_command_line_counts_iterations_and_accesses(capsys):
 
 @pytest.mark.parametrize("arguments, message", [
     (["sac/prewitt", "--passes", "turbo"],
-     f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, separate, all, most"),
+     f"there is no pass 'turbo'; there are: {', '.join(PASSES)}, and cycle, separate, cycle_inner, "
+     "separate_inner, all, most"),
     (["sac/matrix_product"], "program matrix_product needs more inputs: A (int16[:,:]), B (int16[:,:]); give --input "
                              "NAME=FILE, --set NAME=VALUE for a scalar, or --random SEED"),
     (["sac/prewitt", "--lanes", "4"], "--lanes is for hardware, and SA-C programs run on the host without --target"),

@@ -1,11 +1,13 @@
 """Forms of an application: what ends first is taken, of equals what is smaller; pragmas are followed."""
 
 import numpy as np
+import pytest
 
 from compiler.bind.application_forms import FORMS, ChosenForm, choose_form, estimate_luts
 from compiler.frontend.apps import sac_applications
 from compiler.frontend.sac import SacProgram, load_sac, parse_sac, random_inputs
 from compiler.frontend.sac.ddcf import interpret
+from compiler.frontend.sac.passes import count_nodes
 from compiler.frontend.sac.programs import run_application
 
 
@@ -54,3 +56,42 @@ def test_the_model_counts_operations_alone():
         program = parse_sac(f"uint8[:] main (uint8 A[9]) return (for a in A return (array ({value})));")
         return estimate_luts(program.module)
     assert luts("a") == luts("a << 1") == 0 and luts("a + a") == 8 and luts("a < 3 ? a : 1") == 16
+
+
+SHORT = {
+    "elements": ("uint8[:] main (uint8 A[9]) return (for a in A return (array (a + 7)));", 1),
+    "a loop inside": ("""uint8[:] main (uint8 A[12]) {
+        uint8 R[:] = for a in A {
+            uint8 k = 0; uint16 x = a;
+            uint8 n = while (x > 1 && k < 30) {
+                next x = (x & 1) == 1 ? 3 * x + 1 : x >> 1; next k = k + 1;
+            } return (final (k));
+        } return (array (n));
+    } return (R);""", 1),
+    "a carried array": ("""uint8[:] main (uint8 A[30]) {
+        uint8 P[:] = A;
+        uint8 R[:] = for uint8 k in [3] {
+            next P = for window W[3] in array_conperim (P, 1, 0) return (array (array_max (W)));
+        } return (final (P));
+    } return (R);""", 3),
+    "constants": ("""uint16[:,:] main (uint8 A[7,8]) {
+        uint8 K[3,3] = for uint4 i in [3] cross uint4 j in [3] return (array (i + 2 * j));
+        uint16 R[:,:] = for window W[3,3] in A {
+            uint16 s = for w in W dot k in K return (sum ((uint16)w * k));
+        } return (array (s));
+    } return (R);""", 1),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_loops_are_on_hardware_and_a_design_each(name: str) -> None:
+    text, designs = SHORT[name]
+    program = parse_sac(text)
+    placed = chosen(program, random_inputs(program, 3), "fpga").placed
+    assert len(placed.groups) == designs and not placed.host
+
+
+def test_loops_inside_and_of_constants_are_unrolled() -> None:
+    module = parse_sac(SHORT["constants"][0]).optimised(["inline", "cycle_inner"])[0].module
+    counts = count_nodes(module)
+    assert counts["FORALL"] == 1 and counts["SUM_MANY"] == 1

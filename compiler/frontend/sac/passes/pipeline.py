@@ -29,7 +29,7 @@ from compiler.frontend.sac.passes.share import ShareSubexpressions
 from compiler.frontend.sac.passes.siblings import FuseSiblings
 from compiler.frontend.sac.passes.sizes_up import propagate_sizes
 from compiler.frontend.sac.passes.tile import BlockLoops, StripmineLoops
-from compiler.frontend.sac.passes.unroll import UnrollLoops
+from compiler.frontend.sac.passes.unroll import UnrollInnerLoops, UnrollLoops
 from compiler.frontend.sac.passes.windows import ReduceWindows
 from compiler.ir.types import ProgramError
 
@@ -61,6 +61,7 @@ PASSES = {each.name: each for each in (
     _pass("identities", SimplifyIdentities),
     Pass("dead", lambda module, main, report: drop_dead(module)),
     _pass("unroll", UnrollLoops),
+    _pass("unroll_inner", UnrollInnerLoops),
     _pass("share", ShareSubexpressions),
     _pass("fuse", FuseLoops),
     _pass("block", BlockLoops),
@@ -89,7 +90,9 @@ MOST = ("inline", "tables", "inline", "cycle", "siblings", "combine", "cycle", "
 """The same with what the thesis describes besides, where it belongs."""
 
 _GROUPS = {"all": ALL, "most": MOST}
-_CYCLES = {"cycle": CYCLE, "separate": tuple(name for name in CYCLE if name != "fuse")}
+_INNER = tuple("unroll_inner" if name == "unroll" else name for name in CYCLE)
+_CYCLES = {"cycle": CYCLE, "separate": tuple(name for name in CYCLE if name != "fuse"), "cycle_inner": _INNER,
+           "separate_inner": tuple(name for name in _INNER if name != "fuse")}
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class Optimised:
 def optimise(module: Module, main: str, names: Sequence[str] | None = None,
              observe: Callable[[str, Module], None] | None = None) -> Optimised:
     """`module` after the passes `names` in this order, by default `ALL`. Among them, ``cycle`` is `CYCLE` until nothing
-    changes, ``separate`` the same without ``fuse``, and ``all`` and ``most`` are `ALL` and `MOST`.
+    changes, ``separate`` the same without ``fuse``, ``cycle_inner`` and ``separate_inner`` these with ``unroll_inner``,
+    and ``all`` and ``most`` are `ALL` and `MOST`.
 
     Every result is verified, and shown to `observe` with the name of the pass that changed something. Raises
     `ProgramError` for a pass that does not exist.
@@ -146,8 +150,8 @@ class _Run:
     def step(self, name: str) -> None:
         """One pass."""
         if name not in PASSES:
-            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, separate, all, "
-                               "most")
+            raise ProgramError(f"there is no pass '{name}'; there are: {', '.join(PASSES)}, and cycle, separate, "
+                               "cycle_inner, separate_inner, all, most")
         if self.settled.get(name) is self.module:
             return
         after = PASSES[name].run(self.module, self.main, self.report)

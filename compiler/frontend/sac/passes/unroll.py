@@ -8,13 +8,14 @@ from itertools import product
 from math import prod
 
 from compiler.frontend.sac.ddcf.graph import Argument, Constant, Edge, Graph, Node, Operand
-from compiler.frontend.sac.ddcf.kinds import MANY_KINDS, RETURN_KINDS
+from compiler.frontend.sac.ddcf.kinds import LOOP_KINDS, MANY_KINDS, RETURN_KINDS
 from compiler.frontend.sac.passes.loops import generator_rank
+from compiler.frontend.sac.passes.report import Report
 from compiler.frontend.sac.passes.rewrite import Rebuilt, Rewriter, substitute
 from compiler.frontend.sac.passes.sizes import generator_extents
 from compiler.frontend.sac.types import BOOL, SIZE, Type
 
-__all__ = ["MOST_ITERATIONS", "MOST_NODES", "UnrollLoops"]
+__all__ = ["MOST_ITERATIONS", "MOST_NODES", "UnrollInnerLoops", "UnrollLoops"]
 
 MOST_ITERATIONS = 64
 MOST_NODES = 4096
@@ -27,7 +28,7 @@ class UnrollLoops(Rewriter):
 
     def node(self, out: Rebuilt, node: Node) -> list[Operand]:
         node = self.within(out, node)
-        if node.kind not in ("FORALL", "FORNXT"):
+        if node.kind not in ("FORALL", "FORNXT") or self.stays(node):
             return out.add(node)
         graph = node.graphs[0]
         extents = _known_extents(node, graph, [out.type(operand) for operand in node.operands])
@@ -35,6 +36,38 @@ class UnrollLoops(Rewriter):
             return out.add(node)
         self.report.done("unroll", node.place, f"{prod(extents)} iterations")
         return _Unrolled(out, node, graph, extents).outputs()
+
+    def stays(self, node: Node) -> bool:
+        """Whether this one is not for unrolling."""
+        return False
+
+
+class UnrollInnerLoops(UnrollLoops):
+    """The same for loops inside of loops, for those that take nothing but constants, which become constants themselves,
+    and for those that carry arrays or have loops inside that may need what they carry. Any other loop is what hardware
+    can run, and its iterations would be left to the host."""
+
+    def __init__(self, report: Report | None = None) -> None:
+        super().__init__(report)
+        self.depth = 0
+
+    def within(self, out: Rebuilt, node: Node) -> Node:
+        around = node.kind in LOOP_KINDS
+        self.depth += around
+        found = super().within(out, node)
+        self.depth -= around
+        return found
+
+    def stays(self, node: Node) -> bool:
+        constant = all(isinstance(operand, Constant) for operand in node.operands)
+        return not self.depth and not constant and not _carries_arrays_or_loops(node)
+
+
+def _carries_arrays_or_loops(node: Node) -> bool:
+    graph = node.graphs[0]
+    carried = [graph.type(n.operands[0]) for n in graph.nodes if n.kind == "NEXT"]
+    return any(type_.is_array for type_ in carried) or (bool(carried) and any(
+        inner.kind in LOOP_KINDS for inner in graph.walk()))
 
 
 def _known_extents(node: Node, graph: Graph, types: Sequence[Type]) -> tuple[int, ...] | None:
