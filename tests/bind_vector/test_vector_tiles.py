@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_arrays import random_inputs
 
+import compiler
 from compiler.bind.vector.apps import load
 from compiler.bind.vector.ir import Instruction, Setting, Transfer, at, unrolled
 from compiler.bind.vector.loop_reroll import roll
@@ -22,6 +23,8 @@ from compiler.bind.vector.target import Options, compile_arrays
 from compiler.bind.vector.tile_boxes import Ends, TileBoxes
 from compiler.bind.vector.tiling import Tiling
 from compiler.frontend import parallel_array as pa
+from compiler.frontend.c_scop import parse_scop
+from compiler.ir.interpret import interpret
 from hw.vector_lanes.isa import Op
 
 sizes = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=3)
@@ -172,3 +175,22 @@ def test_plans_without_search_are_right_too():
     quick = compile_and_check(program, inputs, lanes=2, scratchpad=2048, search=False)
     assert any(choice.plan.steps > 1 for choice in quick.phases)
     assert quick.predicted_cycles > compile_arrays(program, Options(lanes=2, scratchpad=2048)).predicted_cycles
+
+
+def test_tiles_of_which_the_first_has_no_element_of_a_reduction() -> None:
+    text = """void f(const int img[9][16], int out[9][16]) {
+      static const int k[3][3] = {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}};
+      for (int y = 2; y < 7; y++)
+        for (int x = 1; x < 15; x++) {
+          int sum = 0;
+          for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+              sum += k[i][j] * img[y + i - 1][x + j - 1];
+          out[y][x] = sum;
+        }
+    }"""
+    program = parse_scop(text)
+    image = np.random.default_rng(3).integers(-99, 99, (9, 16)).astype(np.int32)
+    inputs = {array.name: image for array in program.inputs}
+    found = compiler.compile(program, target="vector").execute(inputs)  # tries tiles of all sizes
+    np.testing.assert_array_equal(found["out"], interpret(program, inputs)["out"])

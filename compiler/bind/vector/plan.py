@@ -13,7 +13,7 @@ from compiler.bind.vector.access import Box
 from compiler.bind.vector.allocate import Allocation, allocate
 from compiler.bind.vector.emit import Placement, TileCode, TileRegions, scratch_bytes
 from compiler.bind.vector.epilogue_overlap import late_finish
-from compiler.bind.vector.graph import Leaf, Node, nodes_of
+from compiler.bind.vector.graph import Leaf, Node, Reduce, Scatter, nodes_of
 from compiler.bind.vector.ir import Instruction, Setting, Statement
 from compiler.bind.vector.layout import Layout, extents, group_period, make_layout, regions
 from compiler.bind.vector.order import Order, evaluation_order
@@ -26,6 +26,7 @@ from compiler.bind.vector.tile_loops import TileLevel, TileNest, runs_of
 from compiler.bind.vector.tile_signature import Signature, code_signature, signature_of
 from compiler.bind.vector.tiling import Tiling
 from compiler.bind.vector.transfers import load, pad, pad_slabs, store
+from compiler.bind.vector.translate import Graph
 from hw.vector_lanes.isa import Mode, Op
 from hw.vector_lanes.spec import VectorSpec
 
@@ -113,9 +114,7 @@ class PhasePlan:
 
     def _signature(self, dimension: int, place: int) -> Signature:
         """What tiles at a `place` of one dimension, and in the middle of the others, are like."""
-        index = [n // 2 for n in self.boxes.counts]
-        index[dimension] = place
-        return signature_of(self.phase.graph, self.layout.tile, self.boxes.place(index))
+        return _signature(self.phase.graph, self.layout, self.boxes, dimension, place)
 
     def computed(self, code: TileCode) -> list[Statement]:
         """The instructions of a tile. Those of tiles that are alike are made once, and serve all tilings with the same
@@ -328,7 +327,7 @@ def make_plan(phase: Phase, sizes: Sizes, spec: VectorSpec, tiling: Tiling) -> P
     weights = {n: b.bytes for n, b in layout.buffers.items()}
     order = evaluation_order(graph, weights, sizes.fused)
     moving.sort(key=lambda leaf: order.first_use.get(leaf, 0))
-    scratch = _scratch(phase, sizes, spec, layout, order)
+    scratch = _scratch(phase, sizes, spec, layout, order, boxes)
     copies: dict[Node, int | Sequence[int]] = {**dict.fromkeys(resident, 1),
                                                **dict.fromkeys(moving, 1 if len(boxes) == 1 else 1 + ahead)}
     if len(boxes) > 1:
@@ -375,8 +374,33 @@ def _divide(phase: Phase, leaves: list[Leaf], tile: tuple[int, ...], boxes: Tile
     return resident, [leaf for leaf in leaves if leaf not in resident]
 
 
-def _scratch(phase: Phase, sizes: Sizes, spec: VectorSpec, layout: Layout, order: Order) -> dict:
-    owners = {layout.root(n): (0,) for n in layout.buffers}
-    whole = tuple((0, min(t, n)) for t, n in zip(layout.tile, phase.shape, strict=True))
-    code = TileCode(phase.graph, sizes, layout, Placement(owners, {}), Settings(), spec.row_bytes, whole, 0)
-    return scratch_bytes(code, order.nodes)
+def _scratch(phase: Phase, sizes: Sizes, spec: VectorSpec, layout: Layout, order: Order, boxes: TileBoxes) -> dict:
+    """Scratch space per node, as much as any tile needs: the first may have no element of a reduction, or fewer."""
+    placement = Placement({layout.root(n): (0,) for n in layout.buffers}, {})
+
+    def code(box: Box) -> TileCode:
+        return TileCode(phase.graph, sizes, layout, placement, Settings(), spec.row_bytes, box, 0)
+
+    first = code(tuple((0, min(t, n)) for t, n in zip(layout.tile, phase.shape, strict=True)))
+    found = scratch_bytes(first, order.nodes)
+    whole = all(first.regions.get(node) == first.places.get(node) for node in order.nodes
+                if isinstance(node, Reduce | Scatter))
+    for box in () if whole else _unlike_boxes(phase, layout, boxes):
+        for node, size in scratch_bytes(code(box), order.nodes).items():
+            found[node] = max(size, found.get(node, 0))
+    return found
+
+
+def _unlike_boxes(phase: Phase, layout: Layout, boxes: TileBoxes) -> set[Box]:
+    """A tile of every kind, by how it lies to the ends of arrays."""
+    runs = [runs_of(count, partial(_signature, phase.graph, layout, boxes, dimension)) if count else ()
+            for dimension, count in enumerate(boxes.counts)]
+    places = itertools.product(*([end - 1 for end in ends] for ends in runs))
+    return {boxes[0], boxes[len(boxes) - 1], *(boxes.place(index) for index in places)}
+
+
+def _signature(graph: Graph, layout: Layout, boxes: TileBoxes, dimension: int, place: int) -> Signature:
+    """What tiles at a `place` of one dimension, and in the middle of the others, are like."""
+    index = [n // 2 for n in boxes.counts]
+    index[dimension] = place
+    return signature_of(graph, layout.tile, boxes.place(index))
