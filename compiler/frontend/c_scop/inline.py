@@ -18,8 +18,8 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY
 from compiler.frontend.c_scop.limits import limit, limit_note
-from compiler.frontend.c_scop.normalize.trees import assigned_names
-from compiler.frontend.c_scop.pointers import element_of
+from compiler.frontend.c_scop.normalize.trees import assigned_names, is_step
+from compiler.frontend.c_scop.pointers import compared, element_of
 from compiler.frontend.c_scop.returns import structured
 from compiler.frontend.c_scop.sizes import POINTER_SIZE
 from compiler.frontend.c_scop.source import Source
@@ -61,6 +61,10 @@ class Inliner:
 
     def _error(self, node: Any, reason: str) -> ScopError:
         return ScopError(self.source.place(node.coord), reason)
+
+    def _wandering(self, node: Any, name: str) -> ScopError:
+        return self._error(node, f"pointer '{name}' changes, and it is not known that it stays in one array, or in one "
+                                 "row of an array of arrays; use a pointer for each, or subscripts")
 
     def _items(self, items: list[Any], place: _Place) -> list[Any]:
         found: list[Any] = []
@@ -179,6 +183,10 @@ class Inliner:
                 return place.names.get(node.name, node)
             case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID(name=name)) if name in place.pointers:
                 return c_ast.Constant("unsigned long int", f"{POINTER_SIZE}UL", node.coord)
+            case c_ast.UnaryOp(expr=c_ast.ID(name=name)) if is_step(node) and name in place.pointers:
+                raise self._wandering(node, name)
+            case c_ast.Assignment(lvalue=c_ast.ID(name=name)) if name in place.pointers:
+                raise self._wandering(node, name)
             case c_ast.ArrayRef():
                 pointer = self._copy(node.name, place)
                 return element_of(pointer, self._copy(node.subscript, place), node.coord)
@@ -192,7 +200,7 @@ class Inliner:
             case c_ast.FuncCall() if node.args:
                 arguments = [self._copy(part, place) for part in node.args.exprs]
                 return c_ast.FuncCall(node.name, c_ast.ExprList(arguments, node.coord), node.coord)
-        return self._children(node, place)
+        return compared(self._children(node, place))
 
     def _children(self, node: Any, place: _Place) -> Any:
         result = copy.copy(node)
@@ -243,7 +251,8 @@ class Inliner:
         if place.conditional and self._has_effects(function):
             raise self._error(node, f"{name}() is called under a condition inside an expression and writes more than "
                                     "its result; call it in an if")
-        inside = self._inside(node, function, place)
+        parameters: list[Any] = []
+        inside = self._inside(node, function, place, parameters)
         result = None
         if not _is_void(kind):
             result = c_ast.ID(self._free(f"{name}_result"), coord)
@@ -252,11 +261,13 @@ class Inliner:
         body, flagged = structured(function.body, result, c_ast.ID(done, coord))
         if flagged:
             place.before.append(_decl(done, _int_type(coord), c_ast.Constant("int", "0", coord), coord))
-        place.before += self._items([c_ast.Compound(body, coord)], inside)
+        place.before.append(c_ast.Compound(parameters + self._items(body, inside.block()), coord))
         return result
 
-    def _inside(self, node: c_ast.FuncCall, function: c_ast.FuncDef, place: _Place) -> _Place:
-        """Inside a function: what its parameters mean."""
+    def _inside(self, node: c_ast.FuncCall, function: c_ast.FuncDef, place: _Place,
+                variables: list[Any] | None = None) -> _Place:
+        """Inside a function: what its parameters mean; those that need a variable are among `variables`, or declared
+        before the statement that calls."""
         name = node.name.name
         if name in place.calls:
             raise self._error(node, f"{name}() calls itself; recursion is not supported, write a loop")
@@ -267,7 +278,7 @@ class Inliner:
             raise self._error(node, f"{name}() has {len(parameters)} parameters, not {len(given)}")
         inside = _Place({}, (*place.calls, name))
         for parameter, argument in zip(parameters, given, strict=True):
-            inside.names[parameter.name] = self._argument(parameter, function, argument, place)
+            inside.names[parameter.name] = self._argument(parameter, function, argument, place, variables)
             if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl):
                 inside.pointers.add(parameter.name)
         return inside
@@ -287,7 +298,8 @@ class Inliner:
                 left.append(seen[name])
         return False
 
-    def _argument(self, parameter: c_ast.Decl, function: c_ast.FuncDef, argument: Any, place: _Place) -> Any:
+    def _argument(self, parameter: c_ast.Decl, function: c_ast.FuncDef, argument: Any, place: _Place,
+                  variables: list[Any] | None) -> Any:
         changed, uses = set(assigned_names(function.body)), _uses(function.body, parameter.name)
         if isinstance(parameter.type, c_ast.PtrDecl | c_ast.ArrayDecl):
             if parameter.name in changed:
@@ -302,7 +314,8 @@ class Inliner:
         if place.before is None:
             return _cast(parameter.type, value, argument.coord)
         name = self._free(parameter.name)
-        place.before.append(_decl(name, parameter.type, value, argument.coord))
+        found = _decl(name, parameter.type, value, argument.coord)
+        (place.before if variables is None else variables).append(found)
         return c_ast.ID(name, argument.coord)
 
 

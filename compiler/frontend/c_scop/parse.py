@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast, c_lexer, c_parser
 
 from compiler.frontend.c_scop.errors import Place, ScopError
+from compiler.frontend.c_scop.moving_pointers import with_indices
 from compiler.frontend.c_scop.normalize.trees import is_step, variable_name
 from compiler.frontend.c_scop.pointers import without_pointers
 from compiler.frontend.c_scop.source import Source
@@ -45,8 +46,9 @@ def parse_c(source: Source, file: str) -> c_ast.FileAST:
         raise _syntax_error(source, file, str(error), parser.clex) from None
     except RecursionError:
         raise ScopError(Place(file, 1), "the file nests too deeply to be parsed") from None
-    tree = without_pointers(tree)
-    return without_structures(tree, source, _declared_names(tree))
+    taken = _declared_names(tree)
+    tree = without_pointers(with_indices(tree, taken))
+    return without_structures(tree, source, taken)
 
 
 class _Lexer(c_lexer.CLexer):

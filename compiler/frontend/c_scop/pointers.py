@@ -7,7 +7,11 @@ from typing import Any
 
 from pycparser import c_ast
 
-__all__ = ["element_of", "without_pointers"]
+from compiler.frontend.c_scop.branches import same_tree
+
+__all__ = ["COMPARISONS", "between", "compared", "element_of", "without_pointers"]
+
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 def without_pointers(tree: c_ast.FileAST) -> c_ast.FileAST:
@@ -30,6 +34,33 @@ def element_of(pointer: Any, index: Any, coord: Any) -> Any:
     if isinstance(target, c_ast.ArrayRef):
         return c_ast.ArrayRef(target.name, c_ast.BinaryOp("+", target.subscript, index, coord), coord)
     return c_ast.ArrayRef(pointer, index, coord)
+
+
+def compared(node: Any) -> Any:
+    """A comparison or difference of addresses in one array as one of subscripts; others as they are."""
+    if not isinstance(node, c_ast.BinaryOp) or node.op not in (*COMPARISONS, "-"):
+        return node
+    (left, first), (right, second) = _address(node.left), _address(node.right)
+    if first is second is None or not same_tree(left, right):
+        return node
+    zero = c_ast.Constant("int", "0", node.coord)
+    return between(node, first or zero, second or zero)
+
+
+def _address(node: Any) -> tuple[Any, Any]:
+    """Array and subscript of an address; None if it is that of the array."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
+        return node.expr.name, node.expr.subscript
+    return node, None
+
+
+def between(node: c_ast.BinaryOp, left: Any, right: Any) -> Any:
+    """A comparison or difference of pointers, of their places in one array."""
+    found = c_ast.BinaryOp(node.op, left, right, node.coord)
+    if node.op != "-":
+        return found
+    kind = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"], node.coord), coord=node.coord)
+    return c_ast.Cast(c_ast.Typename(None, [], None, kind, node.coord), found, node.coord)
 
 
 def _pointer_names(nodes: list[Any]) -> set[str]:

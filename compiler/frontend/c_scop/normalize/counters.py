@@ -23,9 +23,11 @@ from compiler.frontend.c_scop.normalize.trees import (
     contains,
     declared_names,
     following,
+    is_step,
     rebuild,
     substitute,
     used_names,
+    variable_name,
 )
 
 __all__ = ["counted_loops", "normalize_loops"]
@@ -51,7 +53,8 @@ def counted_loops(items: list[Any]) -> list[Any]:
             found.append(item)
         else:
             place, loop = taken
-            found[place] = _without_value(found[place])
+            if loop.init.lvalue.name not in used_names(block(found[place + 1:], None)):
+                found[place] = _without_value(found[place])
             found.append(loop)
     return [item for item in found if item is not None]
 
@@ -73,7 +76,7 @@ def normalize_loops(items: list[Any]) -> list[Any]:
 def _normalized(node: Any) -> Any:
     node = rebuild(node, _normalized)
     if isinstance(node, c_ast.For):
-        for form in (_tested_by_stepping, _two_counters, _unrolled, _with_linear_condition):
+        for form in (_tested_by_stepping, _two_counters, _one_counter, _unrolled, _with_linear_condition):
             changed = form(node)
             if changed is not None:
                 return changed
@@ -92,10 +95,11 @@ def _counted(before: list[Any], node: c_ast.While | c_ast.DoWhile) -> tuple[int,
     if name in assigned_names(block(body, None)) or contains(node.stmt, (c_ast.Continue,), _LOOPS):
         return None
     place = next((k for k in reversed(range(len(before))) if _sets(before[k], name)), None)
-    if place is None or any(name in used_names(item) for item in before[place + 1 :]):
+    between = block([] if place is None else before[place + 1:], None)
+    if place is None or name in assigned_names(between):
         return None
     value = _value_of(before[place])
-    if value is None or any(set(assigned_names(item)) & used_names(value) for item in before[place + 1 :]):
+    if value is None or _written(between) & used_names(value):
         return None
     one = c_ast.ID(name, node.coord)
     if isinstance(node, c_ast.DoWhile):
@@ -107,6 +111,14 @@ def _counted(before: list[Any], node: c_ast.While | c_ast.DoWhile) -> tuple[int,
     return place, c_ast.For(init, cond, step, block(body, node.coord), node.coord)
 
 
+def _written(node: Any) -> set[str]:
+    """Variables and arrays that statements may write."""
+    target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if is_step(node) else None
+    own = used_names(node) if isinstance(node, c_ast.FuncCall) else set()
+    own |= {variable_name(target)} if target is not None else set()
+    return own.union(*(_written(child) for _, child in node.children()))
+
+
 def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]] | None:
     """Counter, condition, step (None where the condition steps) and the other statements of a loop."""
     body = block_items(node.stmt)
@@ -115,7 +127,18 @@ def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]]
         return stepping[0], node.cond, None, body
     if len(stepping) == 1:
         return _stepped_by_do(node, stepping[0], body)
-    names = assigned_names(body[-1]) if body and not stepping else []
+    return None if stepping else _stepped_in_body(node, body)
+
+
+def _stepped_in_body(node: c_ast.While | c_ast.DoWhile, body: list[Any]) -> tuple[str, Any, Any, list[Any]] | None:
+    """With the step behind which nothing has the counter any more, and nothing leaves the loop."""
+    for place in reversed(range(len(body))):
+        names, after = assigned_names(body[place]), body[place + 1:]
+        if len(names) == 1 and names[0] in used_names(node.cond):
+            behind = block(after, None)
+            free = names[0] not in used_names(behind) and not contains(behind, (c_ast.Break,), _LOOPS)
+            return (names[0], node.cond, body[place], body[:place] + after) if free else None
+    names = assigned_names(body[-1]) if body else []
     return (names[0], node.cond, body[-1], body[:-1]) if len(names) == 1 else None
 
 
@@ -220,6 +243,30 @@ def _two_counters(node: c_ast.For) -> Any:
     step = c_ast.Assignment("+=" if steps[name] > 0 else "-=", one, size, node.coord)
     loop = c_ast.For(init, cond, step, body, node.coord)
     return block([loop, *after], node.coord) if after else loop
+
+
+def _one_counter(node: c_ast.For) -> Any:
+    """A head that sets and steps more than its counter with that alone: the others are set before the loop and stepped
+    at the end of its body."""
+    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next]
+    found = [part for part in _counters(node) if part[0] and part[1] is not None and node.cond is not None
+             and part[0] in used_names(node.cond) and any(part[0] in (_head_steps(step) or ()) for step in steps)]
+    inits = node.init.decls if isinstance(node.init, c_ast.DeclList) else \
+        node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]
+    if not found or len(steps) + len(inits) < 3:
+        return None
+    name, first, declaration = found[0]
+    own = [step for step in steps if name in assigned_names(step)]
+    others = [step for step in steps if step is not own[0]]
+    behind = {used for step in steps[steps.index(own[0]) + 1:] for used in used_names(step)}
+    if len(own) > 1 or name in behind or declared_names(node.stmt) & {u for step in others for u in used_names(step)}:
+        return None
+    before = [substitute(init, name, Converted(first, name, node.coord)) for init in inits if init is not declaration
+              and not (isinstance(init, c_ast.Assignment) and assigned_names(init) == [name])]
+    init = c_ast.DeclList([declaration], node.coord) if declaration else \
+        c_ast.Assignment("=", c_ast.ID(name, node.coord), first, node.coord)
+    loop = c_ast.For(init, node.cond, own[0], block([*block_items(node.stmt), *others], node.coord), node.coord)
+    return _normalized(block([*before, loop], node.coord) if before else loop)
 
 
 def _converted(value: Any, counters: list[tuple[str, Any, Any]], name: str, coord: Any) -> Any:
