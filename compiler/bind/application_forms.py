@@ -19,12 +19,12 @@ from compiler.frontend.sac.program import SacProgram
 
 __all__ = ["FORMS", "ChosenForm", "TriedForm", "choose_form", "estimate_luts"]
 
-_START, _COUNTED, _END = ("inline", "tables", "inline"), ("predicate", "compact"), ("cycle_inner", "lift")
+_START, _COUNTED, _END = ("inline", "tables", "inline"), ("predicate", "compact"), ("cycle_inner", "divisions", "lift")
 _CYCLE = ("cycle_inner", *_COUNTED, "cycle_inner")
 _CARRIED = ("windows", "cycle_inner", "narrow")
 FORMS: Mapping[str, tuple[str, ...]] = {
     "fused": HARDWARE_PASSES,
-    "not fused": (*_START, "separate_inner", *_COUNTED, "separate_inner", "lift"),
+    "not fused": (*_START, "separate_inner", *_COUNTED, "separate_inner", "divisions", "lift"),
     "loops side by side fused, arrays combined": (*_START, *_CYCLE, "siblings", "combine", *_END),
     "values carried, padded": (*_START, *_CYCLE, "nextify_padded", *_CARRIED, *_END),
     "values carried along stripes": (*_START, *_CYCLE, "nextify", *_CARRIED, *_END),

@@ -21,7 +21,8 @@ __all__ = ["HARDWARE_PASSES", "Placed", "PlacedGroup", "RunDesign", "in_rtl", "p
 RunDesign = Callable[[Design, Mapping[str, np.ndarray]], Run]
 """Runs a design on inputs by name."""
 
-HARDWARE_PASSES = ("inline", "tables", "inline", "cycle_inner", "predicate", "compact", "cycle_inner", "lift")
+HARDWARE_PASSES = ("inline", "tables", "inline", "cycle_inner", "predicate", "compact", "cycle_inner", "divisions",
+                   "lift")
 """Passes before loops become programs: those of the thesis' order but `block` and `stripmine`, whose larger windows
 save reads of memory that targets with line buffers do not have."""
 

@@ -119,11 +119,12 @@ FORBIDDEN = {
         "unrolls; with --target also a condition that bounds a counter",
         loop("uint8[:]", "uint8 A[:]", "for a in A return (array (a > 9 ? a >> 1 : a))")),
     "DIV": (loop("uint8[:]", "uint8 A[:]", "for a in A return (array (a / 3))"),
-            "p.sc:2:29: DIV: there is no division; divide by a power of 2, or multiply by a fraction and shift",
+            "p.sc:2:29: DIV: there is no division; divide by a constant, of a number of up to 15 bits, with --passes "
+            "all,divisions; --target has this pass",
             loop("uint8[:]", "uint8 A[:]", "for a in A return (array ((uint8)((uint16)a * 171 >> 9)))")),
     "MOD": (loop("uint8[:]", "uint8 A[:]", "for a in A return (array (a % 8))"),
-            "p.sc:2:29: MOD: there is no division; take the remainder by a power of 2, as a mask, or compare and "
-            "subtract",
+            "p.sc:2:29: MOD: there is no division; take the remainder by a constant, of a number of up to 15 "
+            "bits, with --passes all,divisions; --target has this pass",
             loop("uint8[:]", "uint8 A[:]", "for a in A return (array (a & 7))")),
     "CONSTRUCT_CONCAT": (
         loop("uint8[:]", "uint8 A[:]", "for window W[2] in A return (concat (W))"),

@@ -28,6 +28,7 @@ class Obstacle:
 
 
 _CONSTANT = "--passes all unrolls loops and folds indices that the compiler can know"
+_SMALL = "of a number of up to 15 bits, with --passes all,divisions; --target has this pass"
 _AVERAGE = "a sum over a count that is a power of 2 can be shifted"
 _FORBIDDEN: dict[str, tuple[str, str]] = {
     "ARR_CONPERIM": ("an array is made inside the loop", "put the border around the array before the loop"),
@@ -39,8 +40,8 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
     "FILL_LIKE": ("an array is made inside the loop", "make it before the loop"),
     "FCALL": ("functions run on the host", "take the pragma no_inline away and run --passes all"),
     "FOREIGN": ("functions of Python run on the host", "call it before or behind the loop"),
-    "DIV": ("there is no division", "divide by a power of 2, or multiply by a fraction and shift"),
-    "MOD": ("there is no division", "take the remainder by a power of 2, as a mask, or compare and subtract"),
+    "DIV": ("there is no division", f"divide by a constant, {_SMALL}"),
+    "MOD": ("there is no division", f"take the remainder by a constant, {_SMALL}"),
     "CONSTRUCT_CONCAT": ("its result has no extents before the run", "return array(...) or tile(...)"),
     "PRODUCT": ("there is no node for it", "carry the product by next and return final(...)"),
     "PRODUCT_MANY": ("there is no node for it", "write the products as a * b * c"),

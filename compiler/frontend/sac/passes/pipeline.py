@@ -12,6 +12,7 @@ from compiler.frontend.sac.passes.casts import MoveCasts
 from compiler.frontend.sac.passes.combine import CombineArrays
 from compiler.frontend.sac.passes.compact import CompactLoops
 from compiler.frontend.sac.passes.dead import drop_dead
+from compiler.frontend.sac.passes.divisions import DivideByConstants
 from compiler.frontend.sac.passes.fold import FoldConstants, SimplifyIdentities
 from compiler.frontend.sac.passes.fuse import FuseLoops
 from compiler.frontend.sac.passes.hoist import HoistInvariants
@@ -77,6 +78,7 @@ PASSES = {each.name: each for each in (
     _pass("lift", LiftTables),
     _pass("predicate", PredicateLoops),
     _pass("compact", CompactLoops),
+    _pass("divisions", DivideByConstants),
 )}
 CYCLE = ("hoist", "casts", "switches", "sizes", "constants", "elements", "fold", "identities", "dead", "unroll",
          "share", "fuse")
