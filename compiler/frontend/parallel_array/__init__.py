@@ -113,19 +113,33 @@ from compiler.frontend.parallel_array.searching import (
     ptp,
     sort,
 )
+from compiler.frontend.parallel_array.stacking import (
+    column_stack,
+    diag,
+    fliplr,
+    flipud,
+    hstack,
+    isin,
+    moveaxis,
+    rot90,
+    select_first,
+    split,
+    vstack,
+)
 
 abs = absolute
 
 __all__ = [
     "CLAMP", "WRAP", "Array", "ArrayError", "ArrayProgram", "Boundary", "abs", "abs_difference", "absolute", "add",
     "all", "any", "arange", "argmax", "argmin", "array", "as_array", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "broadcast_to", "clip", "concatenate", "convolve", "correlate", "cos", "count_nonzero", "cumsum", "default",
-    "diagonal", "diff", "divide", "dot", "einsum", "equal", "evaluate", "exp", "expand_dims", "flip",
-    "floor_divide", "fma", "full", "full_like", "greater", "greater_equal", "inner", "input", "interleave", "invert",
-    "kron", "left_shift", "less", "less_equal", "log", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "matmul", "max", "maximum", "mean", "min", "minimum", "multiply", "multiply_high", "negative", "not_equal",
-    "ones", "ones_like", "outer", "pad", "power", "prod", "program", "ptp", "ravel", "remainder", "repeat",
-    "reshape", "right_shift", "roll", "rotate", "select", "shift", "sign", "sin", "sliding_window_view", "sort", "sqrt",
-    "square", "squeeze", "stack", "stretch", "subtract", "sum", "swapaxes", "take", "tensordot", "tile", "trace",
-    "transpose", "tril", "triu", "where", "zeros", "zeros_like",
+    "broadcast_to", "clip", "column_stack", "concatenate", "convolve", "correlate", "cos", "count_nonzero", "cumsum",
+    "default", "diag", "diagonal", "diff", "divide", "dot", "einsum", "equal", "evaluate", "exp", "expand_dims", "flip",
+    "fliplr", "flipud", "floor_divide", "fma", "full", "full_like", "greater", "greater_equal", "hstack", "inner",
+    "input", "interleave", "invert", "isin", "kron", "left_shift", "less", "less_equal", "log", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "matmul", "max", "maximum", "mean", "min", "minimum", "moveaxis",
+    "multiply", "multiply_high", "negative", "not_equal", "ones", "ones_like", "outer", "pad", "power", "prod",
+    "program", "ptp", "ravel", "remainder", "repeat", "reshape", "right_shift", "roll", "rot90", "rotate", "select",
+    "select_first", "shift", "sign", "sin", "sliding_window_view", "sort", "split", "sqrt", "square", "squeeze",
+    "stack", "stretch", "subtract", "sum", "swapaxes", "take", "tensordot", "tile", "trace", "transpose", "tril",
+    "triu", "vstack", "where", "zeros", "zeros_like",
 ]

@@ -148,9 +148,12 @@ def expand_dims(a: Array, axis: int) -> Array:
     return a[(slice(None),) * (axis % rank) + (None,)]
 
 
-def squeeze(a: Array) -> Array:
-    """Without dimensions of one element."""
-    return a[tuple(0 if n == 1 else slice(None) for n in a.shape)]
+def squeeze(a: Array, axis: int | None = None) -> Array:
+    """Without dimensions of one element, or without one of them."""
+    if axis is not None and (not -a.ndim <= axis < a.ndim or a.shape[axis] != 1):
+        raise here().error(f"axis {axis} of shape {a.shape} has not one element")
+    gone = [n == 1 if axis is None else i == axis % a.ndim for i, n in enumerate(a.shape)]
+    return a[tuple(0 if one else slice(None) for one in gone)]
 
 
 # Numpy's own functions.
@@ -208,4 +211,5 @@ def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any], o
 
 
 _ALIASES = {"true_divide": "divide", "fabs": "absolute",
-            "amin": "min", "amax": "max", "bitwise_invert": "invert", "positive": "as_array", "mod": "remainder"}
+            "amin": "min", "amax": "max", "bitwise_invert": "invert", "positive": "as_array", "mod": "remainder",
+            "select": "select_first"}

@@ -121,7 +121,7 @@ def pad(a: Array, width: int | Sequence[Sequence[int]], mode: str = "constant", 
     its neighbour on ("reflect")."""
     if mode not in ("constant", *_MODES, *_MIRRORS):
         raise here().error(f"there is no padding '{mode}'; there are: constant, edge, wrap, reflect, symmetric")
-    widths = [(width, width)] * a.ndim if isinstance(width, int | np.integer) else [tuple(w) for w in width]
+    widths = _widths(width, a.ndim)
     if len(widths) != a.ndim or any(len(w) != 2 or min(w) < 0 for w in widths):
         raise here().error(f"widths {widths} do not fit an array of {a.ndim} dimensions: a pair of at least 0 for each")
     if mode in _MIRRORS:
@@ -130,6 +130,17 @@ def pad(a: Array, width: int | Sequence[Sequence[int]], mode: str = "constant", 
         return a
     shape = [n + before + after for n, (before, after) in zip(a.shape, widths, strict=True)]
     return a.section([-before for before, _ in widths], shape, 1, _MODES.get(mode, default(constant_values)))
+
+
+def _widths(width: Any, rank: int) -> list[tuple[int, ...]]:
+    """A pair for each dimension, as numpy reads one number, one pair for all, or pairs."""
+    if isinstance(width, int | np.integer):
+        return [(int(width), int(width))] * rank
+    pairs = list(width)
+    if len(pairs) == 2 and all(isinstance(n, int | np.integer) for n in pairs):
+        pairs = [pairs]
+    pairs = [tuple(pair) for pair in pairs]
+    return pairs * rank if len(pairs) == 1 else pairs
 
 
 def _mirrored(a: Array, axis: int, width: Sequence[int], mode: Any) -> Array:

@@ -45,10 +45,10 @@ def count_nonzero(a: ArrayLike, axis: int | Sequence[int] | None = None, keepdim
     return (as_array(a) != 0).sum(axis=axis, dtype=np.int32, keepdims=keepdims)
 
 
-def ptp(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+def ptp(a: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Greatest less least element along `axis`, wrapping."""
     x = as_array(a)
-    return x.max(axis=axis) - x.min(axis=axis)
+    return x.max(axis=axis, keepdims=keepdims) - x.min(axis=axis, keepdims=keepdims)
 
 
 def mean(a: ArrayLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
