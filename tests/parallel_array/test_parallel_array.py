@@ -264,8 +264,8 @@ ERRORS = {
     "fraction": "unsupported operation: divide of int16, whose results are fractions: // rounds quotients down, "
                 "astype('float32') makes other numbers of it",
     "method": "unsupported operation: there is no partition for parallel arrays",
-    "function": "unsupported operation: there is no median for parallel arrays; np.sort(x, axis=-1)[..., n // 2] is the "
-                "one of an odd number n of elements",
+    "function": "unsupported operation: there is no median for parallel arrays; np.sort(x, axis=-1)[..., n // 2] is "
+                "the one of an odd number n of elements",
     "reduce": "unsupported operation: numpy's add.reduce with these arguments: Array.sum() got an unexpected keyword "
               "argument 'initial'",
     "accumulate": "unsupported operation: multiply.accumulate; there are add, minimum, maximum",

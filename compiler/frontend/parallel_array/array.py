@@ -384,7 +384,8 @@ def unsupported(name: str, location: Location) -> ArrayError:
 _COUNTED = "(x.ravel()[:, None] == np.arange(n)).sum(axis=0) counts elements from 0 to n - 1"
 _INSTEAD = {
     "median": "np.sort(x, axis=-1)[..., n // 2] is the one of an odd number n of elements",
-    "bincount": _COUNTED, "histogram": _COUNTED, "copy": "x itself is one: assignments change no expression made before",
+    "bincount": _COUNTED, "histogram": _COUNTED,
+    "copy": "x itself does: assignments change no expression made before",
     "flatten": "ravel()", "var": "means of squares less squares of means", "std": "the root of means of squares",
     "view": "astype() converts", "cumprod": "prod() of sections", "floor": "// rounds integers down",
     "round": "integers have (x + n // 2) // n",
