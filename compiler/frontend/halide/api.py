@@ -20,6 +20,7 @@ from compiler.frontend.halide.translate import Given, Translation, translate
 from compiler.frontend.halide.types import Number, number_type
 from compiler.ir.program import Array, Program
 from compiler.ir.types import BIT, FLOAT16
+from compiler.passes.scheduled import ScheduledProgram
 
 __all__ = ["HalideProgram", "from_bytes", "from_pipeline", "import_halide", "load_pipeline", "one_line"]
 
@@ -49,6 +50,11 @@ class HalideProgram:
     def program(self) -> Program:
         """What targets take."""
         return self.translation.program
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What became of the pipeline's schedule, in words; nothing if it has none."""
+        return self.program.remarks if isinstance(self.program, ScheduledProgram) else ()
 
     def reference(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs that Halide computes on this machine, one rounding per operation of floating-point numbers.

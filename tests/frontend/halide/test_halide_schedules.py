@@ -114,7 +114,11 @@ def test_loops_of_reductions_are_unrolled_in_their_order():
 def test_splits_alone_are_no_loops_and_no_copies():
     halide = loaded(tiled)
     assert [s.iterators for s in halide.program.statements] == [("y", "x"), ("y", "x")]
-    assert halide.program.remarks == ("store_in (across) not used", "tile (down) not used")
+    assert halide.remarks == ("store_in (across) not used", "tile (down) not used")
+
+
+def test_a_pipeline_without_a_schedule_has_no_remarks():
+    assert loaded(lambda across, down: None).remarks == ()
 
 
 def test_order_is_all_that_is_used_on_request():
