@@ -148,7 +148,8 @@ def _check_value(program: Program, statement: Statement) -> None:
         raise ProgramError(f"{statement}: {error}") from None
     target = program.array(statement.write.array)
     if statement.value.type != target.type:
-        raise ProgramError(f"{statement} computes {statement.value.type} for '{target.name}' of {target.type}")
+        raise ProgramError(f"{statement} computes {statement.value.type} for '{target.name}' of {target.type}; "
+                           f"cast({target.type}, value) converts, or declare the array as {statement.value.type}")
 
 
 def _check_node(program: Program, statement: Statement, node: Expr) -> None:

@@ -246,7 +246,8 @@ CASES: list[tuple[Callable[[Prog, OpNode], None], int | None, str]] = [
     (no_function, None, "has 2 loads and no function"),
     (wrong_arity, None, ": function '<lambda>' does not take 1 arguments, one per load"),
     (mixed_types, None, ": operation 'add' mixes uint16 and int16; cast one of them"),
-    (wrong_result_type, None, "computes int16 for 'output' of uint16"),
+    (wrong_result_type, None, "computes int16 for 'output' of uint16; cast(uint16, value) converts, or "
+     "declare the array as int16"),
     (no_value, None, ": its function returned None, not a typed value"),
     (python_bug, None, ": its function failed: IndexError: list index out of range"),
     (constant_too_large, None, ": constant 65536 does not fit uint16 (0..65535)"),

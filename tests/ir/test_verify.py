@@ -109,7 +109,8 @@ CASES = [
     (
         TWICE,
         "cast(#0:uint16):int16",
-        "statement 'Twice' (two.py:3) computes int16 for 'double' of uint16",
+        "statement 'Twice' (two.py:3) computes int16 for 'double' of uint16; cast(uint16, value) converts, "
+        "or declare the array as int16",
     ),
     (
         TWICE,
