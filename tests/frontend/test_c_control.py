@@ -103,6 +103,9 @@ BODIES = {
     "steps that multiply": "for (int i = 0, m = 1; i < 9; i++, m *= 3) { if (a[i] < 0) continue; y[i] = m; }",
     "a value used before the loop": "int i = 3; y[0] = i; while (i < 9) { z[i] = a[i]; y[i] = i; i += 2; } z[15] = i;",
     "a step before the end": "int i = 0, s = 0; while (i < 9) { y[i] = s; i++; s += a[s & 7]; z[s & 15] = 3; }",
+    "nothing set in the head": "int n = 9, k = 1; for (; n > 1; n -= 2, k++) y[n] = a[k]; z[n] = k;",
+    "a step from another variable": """int p = 12, q = a[0] & 15; \n#pragma sluice max_trips(9)
+      while (q != 0) { int t = p % q; p = q; q = t; y[t] = p; } z[0] = p;""",
     "three": "int i, j, k; for (i = 0, j = 15, k = i; i < j; i++, j--, k += 2) y[i] = a[j] - k; z[i] = j + k;",
     "wrap": "for (int i = 0; i < 16; i++) { y[i] = a[(uint8_t)(i * 50) & 15]; }",
     "wrap2": "for (int i = 0; i < 16; i++) { y[i] = a[(uint8_t)(i - 3) / 17]; }",

@@ -28,6 +28,7 @@ BODIES = {
     "array_types": ("typedef int16_t pair_t[2];\ntypedef pair_t block_t[3];\nstatic const block_t T = {{1, -2}, {3}};",
                     "pair_t p = {x[i], 3}; y[i] = p[0] + p[1] * T[x[i] & 1][1] + T[1][0];"),
     "sizes": ("", "y[i] = x[i] % sizeof(short) + sizeof(int64_t) + sizeof x[0] - sizeof(x[i] + 1L) + sizeof(int[3]);"),
+    "size_of_array_type": ("typedef int16_t block_t[3][4];", "y[i] = x[i] + sizeof(block_t) + sizeof(block_t[2]);"),
     "characters": ("", r"y[i] = '\xff' + 2 * '\0' + 3 * '\101' + '\\' * x[i] + '\'';"),
     "string": (r'static const char S[] = "ab\xfe\x63";', "y[i] = S[x[i] & 3] + sizeof(S);"),
     "designated": ("static const int16_t T[8] = {[2] = 5, 6, [0] = -1, [7] = 9, [2] = 8};", "y[i] = T[x[i] & 7];"),

@@ -28,7 +28,8 @@ STATEMENT = (" inside an expression is made a statement of its own only if it ta
 FAULTS = {
     # Control.
     "while (t) t--;": "6:1: this 'while' loop counts in no way that is known: set its counter before it in the same "
-                      "block and step it at the end of its body alone, or use 'for'",
+                      "block and step it at the end of its body alone, or use 'for'; or say how many trips it makes "
+                      "at most, by #pragma sluice max_trips(N) before it",
     "do t--; while (t);": "6:1: 'do' loops are not supported: use 'for'",
     "goto end; end: t = 1;": "6:1: 'goto' is not supported",
     "if (a[0]) break;": "6:11: 'break' is outside of a loop",

@@ -42,6 +42,7 @@ def without_sizeof(node: Any, scope: Scope) -> Any:
 
 
 def _type_size(kind: Any, scope: Scope) -> int | None:
+    kind = scope.spelt_out(kind)
     if isinstance(kind, c_ast.PtrDecl):
         return POINTER_SIZE
     if isinstance(kind, c_ast.ArrayDecl):

@@ -145,7 +145,7 @@ class Scope:
     def _typedef(self, node: c_ast.Typedef) -> None:
         self.typedefs.pop(node.name, None)
         self.array_types.pop(node.name, None)
-        kind = self._spelt_out(node.type)
+        kind = self.spelt_out(node.type)
         if isinstance(kind, c_ast.ArrayDecl):
             self.array_types[node.name] = kind
         elif isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType):
@@ -163,12 +163,12 @@ class Scope:
         values = [self.names.get(entry.name) for entry in node.values.enumerators]
         return Int(32, signed=any(isinstance(value, int) and value < 0 for value in values))
 
-    def _spelt_out(self, kind: Any) -> Any:
+    def spelt_out(self, kind: Any) -> Any:
         """The type of a declaration, with dimensions and elements in place of the name of an array type."""
         if not isinstance(kind, c_ast.TypeDecl):
             if not isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
                 return kind
-            inner = self._spelt_out(kind.type)
+            inner = self.spelt_out(kind.type)
             return kind if inner is kind.type else _with_elements(kind, inner)
         names = tuple(kind.type.names) if isinstance(kind.type, c_ast.IdentifierType) else ()
         if len(names) == 1 and names[0] in self.array_types:
@@ -197,7 +197,7 @@ class Scope:
 
     def _variable(self, node: c_ast.Decl, storage: Storage) -> Variable:
         place = self.source.place(node.coord)
-        kind, sizes, pointer = self._spelt_out(node.type), [], False
+        kind, sizes, pointer = self.spelt_out(node.type), [], False
         while not isinstance(kind, c_ast.TypeDecl):
             outermost = not sizes
             if isinstance(kind, c_ast.PtrDecl) and (outermost and (storage in ("parameter", "global"))):

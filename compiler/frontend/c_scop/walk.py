@@ -61,7 +61,8 @@ __all__ = ["RawStatement", "Walker"]
 
 _REFUSED: dict[type, str] = {
     c_ast.While: "this 'while' loop counts in no way that is known: set its counter before it in the same block and "
-                 "step it at the end of its body alone, or use 'for'",
+                 "step it at the end of its body alone, or use 'for'; or say how many trips it makes at most, by "
+                 "#pragma sluice max_trips(N) before it",
     c_ast.DoWhile: "'do' loops are not supported: use 'for'",
     c_ast.Goto: "'goto' is not supported",
     c_ast.Break: "'break' is outside of a loop",

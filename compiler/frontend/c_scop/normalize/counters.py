@@ -48,7 +48,8 @@ def counted_loops(items: list[Any]) -> list[Any]:
     """`items` with ``while`` and ``do`` loops that count as ``for`` loops."""
     found: list[Any] = []
     for item in (_with_counted_loops(item) for item in items):
-        taken = _counted(found, item) if isinstance(item, c_ast.While | c_ast.DoWhile) else None
+        loop = _as_while(item)
+        taken = _counted(found, loop) if isinstance(loop, c_ast.While | c_ast.DoWhile) else None
         if taken is None:
             found.append(item)
         else:
@@ -57,6 +58,15 @@ def counted_loops(items: list[Any]) -> list[Any]:
                 found[place] = _without_value(found[place])
             found.append(loop)
     return [item for item in found if item is not None]
+
+
+def _as_while(node: Any) -> Any:
+    """``for (; c; i++) s;`` as ``while (c) { s; i++; }``; others as they are."""
+    if not isinstance(node, c_ast.For) or node.init is not None or node.cond is None or node.next is None or contains(
+            node.stmt, (c_ast.Continue,), _LOOPS):
+        return node
+    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next]
+    return c_ast.While(node.cond, block([*block_items(node.stmt), *steps], node.coord), node.coord)
 
 
 def _with_counted_loops(node: Any) -> Any:
@@ -134,12 +144,20 @@ def _stepped_in_body(node: c_ast.While | c_ast.DoWhile, body: list[Any]) -> tupl
     """With the step behind which nothing has the counter any more, and nothing leaves the loop."""
     for place in reversed(range(len(body))):
         names, after = assigned_names(body[place]), body[place + 1:]
-        if len(names) == 1 and names[0] in used_names(node.cond):
+        if len(names) == 1 and names[0] in used_names(node.cond) and _is_step_of(body[place], names[0], body):
             behind = block(after, None)
             free = names[0] not in used_names(behind) and not contains(behind, (c_ast.Break,), _LOOPS)
             return (names[0], node.cond, body[place], body[:place] + after) if free else None
     names = assigned_names(body[-1]) if body else []
-    return (names[0], node.cond, body[-1], body[:-1]) if len(names) == 1 else None
+    steps = len(names) == 1 and _is_step_of(body[-1], names[0], body)
+    return (names[0], node.cond, body[-1], body[:-1]) if steps else None
+
+
+def _is_step_of(node: Any, name: str, body: list[Any]) -> bool:
+    """Whether a statement computes variable `name` from itself, and not with what the `body` declares."""
+    value = node.rvalue if isinstance(node, c_ast.Assignment) else None
+    again = is_step(node) or (value is not None and (node.op != "=" or name in used_names(value)))
+    return again and not used_names(node) & declared_names(block(body, None))
 
 
 def _stepped_by_do(node: c_ast.While | c_ast.DoWhile, name: str,
