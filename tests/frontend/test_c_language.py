@@ -62,6 +62,12 @@ BODIES = {
     "call_in_switch": ("static int low(int v) { int t = v & 3; return t * t; }",
                        "y[i] = 2; switch (low(x[i])) { case 0: y[i] = 5; break; case 4: y[i] = 7; }"),
     "comma": ("", "int t = 1, u; y[i] = (t = x[i], u = t * 2, t + u) + (x[i], 5);"),
+    "builtins": ("", "unsigned v = x[i] * 77777u | 1; y[i] = __builtin_popcount(v) + __builtin_clz(v) * 64 "
+                 "+ __builtin_ctz(v) * 4096 + __builtin_parity(v) - __builtin_ffs(x[i]);"),
+    "builtins_of_long": ("", "unsigned long v = x[i] * 7777777777ul | 8; y[i] = __builtin_popcountl(v) "
+                         "+ 64 * __builtin_clzll(v) + __builtin_ctzl(v) * 4096 + __builtin_parityll(v);"),
+    "builtin_swaps": ("", "if (__builtin_expect(x[i] > 3, 1)) y[i] = __builtin_bswap32(x[i] * 999); else "
+                      "y[i] = __builtin_bswap64(x[i] * 99999999999ul) >> 17; y[i] ^= __builtin_bswap16(x[i]);"),
     "lowest": ("", "y[i] = x[i] / INT_MIN + x[i] % INT_MIN + (x[i] << 16) / INT_MIN;"),
 }
 

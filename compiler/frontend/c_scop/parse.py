@@ -9,6 +9,7 @@ from typing import Any
 
 from pycparser import c_ast, c_lexer, c_parser
 
+from compiler.frontend.c_scop.builtins import builtin_functions
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.moving_pointers import with_indices
 from compiler.frontend.c_scop.normalize.trees import is_step, variable_name
@@ -198,7 +199,9 @@ def _surrounded(tree: c_ast.FileAST, block: _Block, source: Source, settings: Ma
 
 def _functions(tree: c_ast.FileAST, scop: c_ast.FuncDef) -> dict[str, c_ast.FuncDef]:
     """The functions that the scop may call, by name."""
-    return {str(node.decl.name): node for node in tree.ext if isinstance(node, c_ast.FuncDef) and node is not scop}
+    own = {str(node.decl.name): node for node in tree.ext if isinstance(node, c_ast.FuncDef) and node is not scop}
+    bodies = [node.body for node in tree.ext if isinstance(node, c_ast.FuncDef)]
+    return builtin_functions(names_in(bodies)) | own
 
 
 def _declared_names(tree: c_ast.FileAST) -> set[str]:

@@ -21,6 +21,7 @@ from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.limits import limit, limit_note
 from compiler.frontend.c_scop.source import Source
+from compiler.frontend.c_scop.string_functions import is_string_function
 from compiler.frontend.c_scop.structure_types import (
     ArrayOf,
     Kind,
@@ -128,6 +129,8 @@ class _Structures:
                 return self._assignment(node, names)
             case c_ast.Return() if names.result is not None and node.expr is not None:
                 return self._return(node, names)
+            case c_ast.FuncCall() if is_string_function(node) and (new := self._bytes(node, names)) is not None:
+                return new
         return [self._expression(node, names)]
 
     def _typedef(self, node: c_ast.Typedef, names: _Names) -> None:
@@ -252,6 +255,38 @@ class _Structures:
 
     def _parameter(self, node: Any, names: _Names) -> list[Any]:
         return self._declaration(node, names) if isinstance(node, c_ast.Decl) else [node]
+
+    def _bytes(self, node: c_ast.FuncCall, names: _Names) -> list[Any] | None:
+        """A call of memset or memcpy for whole structures as an assignment or a call for every field; None if it is
+        about something else."""
+        given = node.args.exprs if node.args else []
+        arguments = [part.expr if isinstance(part, c_ast.Cast) else part for part in given]
+        objects = [part.expr if isinstance(part, c_ast.UnaryOp) and part.op == "&" else None for part in arguments]
+        target = None if len(objects) != 3 else self._access(objects[0] or arguments[0], names)
+        if target is None or not target.several:
+            return None
+        copied = node.name.name != "memset"
+        source = self._access(objects[1], names) if copied and objects[1] is not None else None
+        try:
+            size = evaluate(self._expression(arguments[2], names), names.constants)
+            value = 0 if copied else evaluate(arguments[1], names.constants)
+        except NotConstant:
+            size = value = -1
+        same = source is not None and source.kind == target.kind if copied else value == 0
+        whole = isinstance(target.kind, Structure) and objects[0] is not None and size == layout(target.kind)[0]
+        if not whole or not same:
+            raise self._error(node, f"{node.name.name}() is known for one whole structure, with zeros or another "
+                                    "one of its kind (memset(&s, 0, sizeof s)); assign other fields in a loop")
+        return [self._field_bytes(node, target, source, leaf) for leaf in leaves(target.kind)]
+
+    def _field_bytes(self, node: c_ast.FuncCall, target: _Access, source: _Access | None, leaf: Leaf) -> Any:
+        """The same for one field."""
+        field, zero = _built(target, node.coord, leaf), c_ast.Constant("int", "0", node.coord)
+        value = zero if source is None else _built(source, node.coord, leaf)
+        if not leaf.sizes:
+            return c_ast.Assignment("=", field, value, node.coord)
+        size = c_ast.UnaryOp("sizeof", field, node.coord)
+        return c_ast.FuncCall(node.name, c_ast.ExprList([field, value, size], node.coord), node.coord)
 
     def _return(self, node: c_ast.Return, names: _Names) -> list[Any]:
         assert names.result is not None
