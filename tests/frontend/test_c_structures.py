@@ -52,8 +52,8 @@ BODIES = {
     "names": ("", "int q_r = 5; struct px q = in[i]; y[i] = q_r * 1000 + q.r;"),
     "bytes": ("", "struct shape q, t; memset(&q, 0, sizeof q);"
               "q.weight[1] = in[i].r; q.at[1].y += 3; t = q; "
-              "q.kind = 7; memcpy(&t, (void *)&q, sizeof(struct shape)); y[i] = t.weight[0] + t.weight[1] * 9 + t.at[1].y "
-              "+ t.kind + t.at[0].x;"),
+              "q.kind = 7; memcpy(&t, (void *)&q, sizeof(struct shape)); y[i] = t.weight[0] + t.weight[1] * 9 "
+              "+ t.at[1].y + t.kind + t.at[0].x;"),
     "written": ("", "o[i] = in[15 - i]; o[i].g ^= 85; y[i] = 0;"),
 }
 NAMES = list(BODIES)
