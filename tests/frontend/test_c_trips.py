@@ -48,6 +48,27 @@ def test_one_trip_too_many_is_an_error(body):
             interpret(program, {"x": more})
 
 
+def test_a_stated_maximum_counts_in_blocks_and_in_functions():
+    """A block that is no loop's body, and one that a call leaves behind."""
+    inside = "#pragma sluice max_trips(9)\nwhile (b) { unsigned t = a % b; a = b; b = t; }"
+    program = parse_scop(f"""
+static unsigned gcd(unsigned a, unsigned b) {{
+    {inside}
+    return a;
+}}
+void f(const unsigned x[4], const unsigned y[4], unsigned g[4], unsigned h[4]) {{
+    for (int i = 0; i < 4; i++) {{
+        g[i] = gcd(x[i], y[i]);
+        {{ unsigned a = x[i], b = y[i];
+           {inside}
+           h[i] = a; }}
+    }}
+}}""")
+    data = {"x": np.array([12, 35, 64, 7], np.uint32), "y": np.array([18, 21, 48, 0], np.uint32)}
+    found = interpret(program, data)
+    assert found["g"].tolist() == found["h"].tolist() == np.gcd(data["x"], data["y"]).tolist()
+
+
 def test_a_break_keeps_the_condition():
     """The condition still holds where the loop was left, which is no error."""
     assert interpret(counting(BODIES["a loop that also ends inside"]),

@@ -48,7 +48,7 @@ def counted_loops(items: list[Any]) -> list[Any]:
     """`items` with ``while`` and ``do`` loops that count as ``for`` loops."""
     found: list[Any] = []
     for item in (_with_counted_loops(item) for item in items):
-        loop = _as_while(item)
+        before, loop = _as_while(item)
         taken = _counted(found, loop) if isinstance(loop, c_ast.While | c_ast.DoWhile) else None
         if taken is None:
             found.append(item)
@@ -56,17 +56,27 @@ def counted_loops(items: list[Any]) -> list[Any]:
             place, loop = taken
             if loop.init.lvalue.name not in used_names(block(found[place + 1:], None)):
                 found[place] = _without_value(found[place])
-            found.append(loop)
+            found.append(block([*before, loop], loop.coord) if before else loop)
     return [item for item in found if item is not None]
 
 
-def _as_while(node: Any) -> Any:
-    """``for (; c; i++) s;`` as ``while (c) { s; i++; }``; others as they are."""
-    if not isinstance(node, c_ast.For) or node.init is not None or node.cond is None or node.next is None or contains(
+def _as_while(node: Any) -> tuple[list[Any], Any]:
+    """``for (; c; i++) s;`` as ``while (c) { s; i++; }``, and ``for (p = a; c; p = b[p]) s;``, where another variable
+    counts, as ``p = a; while (c) { s; p = b[p]; }``: what comes before the loop, and the loop. Others as they are."""
+    if not isinstance(node, c_ast.For) or node.cond is None or node.next is None or contains(
             node.stmt, (c_ast.Continue,), _LOOPS):
-        return node
+        return [], node
     steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next]
-    return c_ast.While(node.cond, block([*block_items(node.stmt), *steps], node.coord), node.coord)
+    loop = c_ast.While(node.cond, block([*block_items(node.stmt), *steps], node.coord), node.coord)
+    if node.init is None:
+        return [], loop
+    own = {name for name, _, _ in _counters(node)}
+    counters = [step for step in block_items(loop.stmt) if _is_constant_step(step)
+                and set(assigned_names(step)) & used_names(node.cond)]
+    if not counters or any(own & set(assigned_names(step)) for step in counters):
+        return [], node
+    return list(node.init.decls if isinstance(node.init, c_ast.DeclList) else
+                node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]), loop
 
 
 def _with_counted_loops(node: Any) -> Any:
@@ -141,16 +151,30 @@ def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]]
 
 
 def _stepped_in_body(node: c_ast.While | c_ast.DoWhile, body: list[Any]) -> tuple[str, Any, Any, list[Any]] | None:
-    """With the step behind which nothing has the counter any more, and nothing leaves the loop."""
-    for place in reversed(range(len(body))):
+    """With the last constant step, else the last step, behind which nothing has the counter any more, or changes what
+    the step reads, and nothing leaves the loop."""
+    for place in sorted(range(len(body)), key=lambda k: (_is_constant_step(body[k]), k), reverse=True):
         names, after = assigned_names(body[place]), body[place + 1:]
         if len(names) == 1 and names[0] in used_names(node.cond) and _is_step_of(body[place], names[0], body):
             behind = block(after, None)
-            free = names[0] not in used_names(behind) and not contains(behind, (c_ast.Break,), _LOOPS)
-            return (names[0], node.cond, body[place], body[:place] + after) if free else None
+            keeps = not (names[0] in used_names(behind) or used_names(body[place]) & _written(behind))
+            if keeps and not contains(behind, (c_ast.Break,), _LOOPS):
+                others = body[:place] + after
+                if not _is_constant_step(body[place]) or names[0] not in assigned_names(block(others, None)):
+                    return names[0], node.cond, body[place], others
     names = assigned_names(body[-1]) if body else []
     steps = len(names) == 1 and _is_step_of(body[-1], names[0], body)
     return (names[0], node.cond, body[-1], body[:-1]) if steps else None
+
+
+def _is_constant_step(node: Any) -> bool:
+    """Whether a statement steps a variable by a constant."""
+    if not isinstance(node, c_ast.Assignment):
+        return is_step(node)
+    try:
+        return node.op in ("+=", "-=") and evaluate(node.rvalue) != 0
+    except NotConstant:
+        return False
 
 
 def _is_step_of(node: Any, name: str, body: list[Any]) -> bool:

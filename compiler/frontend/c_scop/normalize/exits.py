@@ -50,7 +50,7 @@ def bounded_loops(items: list[Any], refuse: Refuse, name: Callable[[str], str]) 
     does not hold. `name` makes a name that is not used. Raises what `refuse` makes of another pragma of this kind."""
     found: list[Any] = []
     most: Any = None
-    for item in (rebuild(item, lambda child: _inside(child, refuse, name)) for item in items):
+    for item in (_inside(item, refuse, name) for item in items):
         if isinstance(item, c_ast.Pragma) and item.string.split()[:1] == ["sluice"]:
             most = _most(item, refuse)
         elif most is not None and isinstance(item, c_ast.For | c_ast.While):
