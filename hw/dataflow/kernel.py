@@ -84,6 +84,7 @@ class Kernel(wiring.Component):
         if spec.exit:
             self._leave(m, spec.exit)
         if spec.traps:
+            self._accesses.finish()
             m.d.comb += [getattr(self, name).eq(getattr(self._accesses, name)) for name in _TRAP]
         return m
 

@@ -14,6 +14,7 @@ from hw.dataflow.operators import Unit
 from hw.dataflow.spec import KernelSpec, Operator, Word
 from hw.lib.addressed_memory import AddressedMemory
 from hw.lib.taps import Taps
+from hw.lib.trap import Outside, Trap
 
 __all__ = ["INDEX_BITS", "MemoryAccesses"]
 
@@ -37,6 +38,7 @@ class MemoryAccesses:
         self._m, self._spec, self._en, self._taps, self._fires, self._begin = m, spec, en, taps, fires, begin
         self.trap, self.trap_access, self.trap_index = Signal(), Signal(INDEX_BITS), Signal(signed(INDEX_BITS))
         self._ports: dict[int, list[_Port]] = {}
+        self._outside: list[Outside] = []
         for memory in range(len(spec.memories)):
             self._memory(memory)
 
@@ -94,6 +96,9 @@ class MemoryAccesses:
         access, memory, _ = port
         if not self._spec.memories[operator.value].trap:
             return
-        outside = happens & ((index < 0) | (index >= memory.depth))
-        with self._m.If(self._en & outside & ~self.trap):
-            self._m.d.sync += [self.trap.eq(1), self.trap_access.eq(access), self.trap_index.eq(index)]
+        self._outside.append(Outside(access, index, happens & ((index < 0) | (index >= memory.depth))))
+
+    def finish(self) -> None:
+        """Build the trap, when all units have been built."""
+        trap = Trap(self.trap, self.trap_access, self.trap_index)
+        trap.keep_first(self._m, self._en, self._outside)

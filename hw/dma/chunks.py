@@ -7,9 +7,13 @@ come, so that the latency of memory is paid once. Which chunk is next is for oth
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hw.dma.axi import Axi4Signature
@@ -77,13 +81,14 @@ class ChunkReader(wiring.Component):
         for k in range(self.count):
             m.submodules[f"queue{k}"] = queue = WordQueue(self.dma.data_width, QUEUE_WORDS)
             used, room = Signal(), Signal(range(QUEUE_WORDS + 1), init=QUEUE_WORDS)
+            moved, late = _moved(m, self.choice, k)
             m.d.comb += [
-                queue.word.eq(engine.word.p.data), queue.put.eq(engine.word.valid & (owners.first == k)),
+                queue.word.eq(engine.word.p.data), queue.put.eq(engine.word.valid & owners.first[k]),
                 self.data[k].eq(queue.data), self.valid[k].eq(queue.valid), queue.take.eq(self.take[k]),
-                used.eq(queue.valid & self.take[k]), self.choice.able[k].eq(room >= self.choice.words[k]),
+                used.eq(queue.valid & self.take[k]), self.choice.able[k].eq((room >= self.choice.words[k]) & ~late),
                 self.left[k].eq(self.choice.left[k] | owners.of[k]),
             ]
-            m.d.sync += room.eq(room + used - _moved(self, k))
+            m.d.sync += room.eq(room + used - moved)
         return m
 
 
@@ -116,54 +121,61 @@ class ChunkWriter(wiring.Component):
         connect(m, flipped(self.b), engine.b)
         _serve(m, self, engine, owners)
         m.d.comb += owners.pop.eq(engine.sent)
+        valid, words = [], []
         for k in range(self.count):
             m.submodules[f"queue{k}"] = queue = WordQueue(self.dma.data_width, QUEUE_WORDS)
             there = Signal(range(QUEUE_WORDS + 2), name=f"there{k}")  # words that belong to no chunk yet
             begun = Signal(name=f"begun{k}")  # a chunk has been asked for since the engine was idle
+            moved, late = _moved(m, self.choice, k)
             m.d.comb += [
                 queue.word.eq(self.data[k]), queue.put.eq(self.put[k]), self.room[k].eq(queue.room),
-                self.level[k].eq(queue.level), self.choice.able[k].eq(there >= self.choice.words[k]),
+                self.level[k].eq(queue.level), self.choice.able[k].eq((there >= self.choice.words[k]) & ~late),
                 self.left[k].eq(self.choice.left[k] | (begun & engine.busy)),
             ]
-            m.d.sync += there.eq(there + (self.put[k] & queue.room) - _moved(self, k))
+            m.d.sync += there.eq(there + (self.put[k] & queue.room) - moved)
             with m.If(self.choice.step & (self.choice.turn == k)):
                 m.d.sync += begun.eq(1)
             with m.Elif(~engine.busy):
                 m.d.sync += begun.eq(0)
-            with m.If(owners.some & (owners.first == k)):
-                m.d.comb += [engine.word.payload.eq(queue.data), engine.word.valid.eq(queue.valid),
-                             queue.take.eq(engine.word.ready)]
+            first = owners.some & owners.first[k]
+            m.d.comb += queue.take.eq(first & engine.word.ready)
+            valid.append(first & queue.valid)
+            words.append(Mux(owners.first[k], queue.data, 0))
+        m.d.comb += [engine.word.valid.eq(Cat(valid).any()), engine.word.payload.eq(reduce(or_, words))]
         return m
 
 
 class _Owners(wiring.Component):
     """Streams of the chunks that are under way, in order, up to `CHUNKS_UNDER_WAY`. `push` adds `stream` if there is
-    `room`; `first` is that of the oldest chunk, if there are `some`; `pop` drops it. `of`: bit per stream with any.
+    `room`; bit k of `first` says that the oldest chunk is one of stream k, if there are `some`, two cycles after it was
+    added at the earliest and from registers; `pop` drops it. `of`: bit per stream with any.
     """
 
     def __init__(self, count: int):
         self.count = count
-        number = range(max(2, count))
-        super().__init__({"push": In(1), "stream": In(number), "room": Out(1), "some": Out(1), "first": Out(number),
-                          "pop": In(1), "of": Out(count)})
+        super().__init__({"push": In(1), "stream": In(range(max(2, count))), "room": Out(1), "some": Out(1),
+                          "first": Out(count), "pop": In(1), "of": Out(count)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue = queue = SyncFIFO(width=len(self.stream), depth=CHUNKS_UNDER_WAY)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=self.count, depth=CHUNKS_UNDER_WAY)
         m.d.comb += [
-            queue.w_data.eq(self.stream), queue.w_en.eq(self.push), self.room.eq(queue.w_rdy),
+            queue.w_data.eq(1 << self.stream), queue.w_en.eq(self.push), self.room.eq(queue.w_rdy),
             self.first.eq(queue.r_data), self.some.eq(queue.r_rdy), queue.r_en.eq(self.pop),
         ]
         for k in range(self.count):
             under_way = Signal(range(CHUNKS_UNDER_WAY + 1), name=f"under_way{k}")
-            m.d.sync += under_way.eq(under_way + (self.push & (self.stream == k)) - (self.pop & (self.first == k)))
+            m.d.sync += under_way.eq(under_way + (self.push & (self.stream == k)) - (self.pop & self.first[k]))
             m.d.comb += self.of[k].eq(under_way != 0)
         return m
 
 
-def _moved(port: ChunkReader | ChunkWriter, k: int):
-    """Words of the chunk of stream k whose job is taken in this cycle."""
-    return Mux(port.choice.step & (port.choice.turn == k), port.choice.words[k], 0)
+def _moved(m: Module, choice: Any, k: int) -> tuple[Value, Signal]:
+    """Words of the chunk of stream k whose job was taken in the cycle before, 0 if none was; and whether one was. What
+    follows from taking a job is in time for the next chunk of the stream, and no path goes through both."""
+    words, late = Signal(range(CHUNK_WORDS + 1), name=f"moved{k}"), Signal(name=f"late{k}")
+    m.d.sync += [words.eq(choice.words[k]), late.eq(choice.step & (choice.turn == k))]
+    return Mux(late, words, 0), late
 
 
 def _serve(m: Module, port: ChunkReader | ChunkWriter, engine: BurstReader | BurstWriter, owners: _Owners) -> None:

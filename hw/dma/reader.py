@@ -23,8 +23,9 @@ class BurstReader(wiring.Component):
     high in the cycle in which the last word of a tile is taken. `stop` gives all tiles up. `outstanding`: bursts whose
     last beat has not come. `ar`, `r`: channels of AXI4.
 
-    After an answer SLVERR or DECERR (`error` is high until the next job) and after `stop` no further burst
-    begins, answers that are still due are thrown away, no last word comes, and then `done` is high for one cycle.
+    From two cycles after an answer SLVERR or DECERR (`error` is high until the next job), and one after `stop`, no
+    further burst begins, answers that are still due are thrown away, no word comes, and then `done` is high for one
+    cycle.
     """
 
     def __init__(self, spec: DmaSpec, jobs: int = 1):
@@ -48,27 +49,27 @@ class BurstReader(wiring.Component):
         m.submodules.splitter = splitter = BurstSplitter(self.spec)
         m.submodules.pending = pending = SyncFIFO(width=self.spec.burst.size, depth=self.spec.outstanding)
         connect(m, walker.row, splitter.row)
-        giving_up, idle = Signal(), Signal()
+        giving_up, given_up = Signal(), Signal()  # the first from a register: much depends on it in the same cycle
+        m.d.sync += giving_up.eq((self.stop | self.error) & self.busy)
         m.d.comb += [
-            giving_up.eq((self.stop | self.error) & self.busy),
             walker.stop.eq(giving_up),
             splitter.stop.eq(giving_up),
-            idle.eq(~(walker.busy | splitter.busy | (self.outstanding != 0))),
+            given_up.eq(giving_up & self.busy & ~(walker.busy | splitter.busy | (self.outstanding != 0))),
         ]
         self._request(m, splitter, pending)
         self._receive(m, pending, giving_up)
         if self.jobs == 1:
-            self._control(m, walker, Value.cast(idle & giving_up))
+            self._control(m, walker, giving_up, given_up)
         else:
-            self._count(m, walker, giving_up, Value.cast(idle & giving_up))
+            self._count(m, walker, giving_up, given_up)
         return m
 
-    def _control(self, m: Module, walker: RowWalker, given_up: Value) -> None:
+    def _control(self, m: Module, walker: RowWalker, giving_up: Value, given_up: Value) -> None:
         last = self.word.valid & self.word.ready & self.word.p.last
         m.d.comb += [
             walker.job.p.eq(self.job.p),
-            walker.job.valid.eq(self.job.valid & ~self.busy),
-            self.job.ready.eq(~self.busy),
+            walker.job.valid.eq(self.job.valid & self.job.ready),
+            self.job.ready.eq(~self.busy & ~giving_up),
             self.done.eq(last | given_up),
         ]
         with m.If(self.job.valid & self.job.ready):

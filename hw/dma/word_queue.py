@@ -31,11 +31,15 @@ class BlockQueue(wiring.Component):
         writer, reader = storage.write_port(), storage.read_port()
         room, some = Signal(range(self.depth), init=self.depth - 1), Signal(init=1)  # of it: any
         there, move = Signal(), Signal()  # any words are in the memory; the first of them goes to its output
+        # What comes after each address is a register, so no carry follows from `move`.
+        after = [Signal(range(self.depth), init=1, name=name) for name in ("written_next", "read_next")]
         m.d.comb += [
             self.w_rdy.eq(some), writer.en.eq(self.w_en & self.w_rdy), writer.data.eq(self.w_data),
             move.eq(there & (~self.r_rdy | self.r_en)), reader.en.eq(move), self.r_data.eq(reader.data),
         ]
-        m.d.sync += [writer.addr.eq(writer.addr + writer.en), reader.addr.eq(reader.addr + move)]
+        for moves, address, following in ((writer.en, writer.addr, after[0]), (move, reader.addr, after[1])):
+            with m.If(moves):
+                m.d.sync += [address.eq(following), following.eq(following + 1)]
         with m.If(writer.en & ~move):
             m.d.sync += [room.eq(room - 1), some.eq(room != 1), there.eq(1)]
         with m.Elif(move & ~writer.en):

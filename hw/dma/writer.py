@@ -26,8 +26,9 @@ class BurstWriter(wiring.Component):
     `outstanding`: bursts that are not acknowledged. `aw`, `w`, `b`: channels of AXI4. Data do not wait for their
     address to be accepted.
 
-    After an answer SLVERR or DECERR (`error` is high until the next job) and after `stop` no further burst
-    begins, those begun end with beats without strobes, nothing more is taken from `word`, and `done` follows.
+    From two cycles after an answer SLVERR or DECERR (`error` is high until the next job), and one after `stop`, no
+    further burst begins, those begun end with beats without strobes, nothing more is taken from `word`, and `done`
+    follows.
     """
 
     def __init__(self, spec: DmaSpec, ahead: bool = False):
@@ -53,14 +54,14 @@ class BurstWriter(wiring.Component):
         m.submodules.splitter = splitter = BurstSplitter(self.spec)
         m.submodules.pending = pending = SyncFIFO(width=self.spec.burst.size, depth=self.spec.outstanding)
         connect(m, walker.row, splitter.row)
-        giving_up = Signal()
+        giving_up = Signal()  # from a register: much depends on it in the same cycle
+        m.d.sync += giving_up.eq((self.stop | self.error) & self.busy)
         m.d.comb += [
-            giving_up.eq((self.stop | self.error) & self.busy),
             walker.stop.eq(giving_up),
             splitter.stop.eq(giving_up),
             walker.job.p.eq(self.job.p),
             walker.job.valid.eq(self.job.valid & self.job.ready),
-            self.job.ready.eq(walker.job.ready & ~giving_up & ~self.done if self.ahead else ~self.busy),
+            self.job.ready.eq((walker.job.ready & ~self.done if self.ahead else ~self.busy) & ~giving_up),
         ]
         started = Signal()
         self._request(m, splitter, pending)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -9,10 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.lib.valid_bits import ValidBits
 
-__all__ = ["AddressedMemory"]
+__all__ = ["LUT_MEMORY_WORDS", "AddressedMemory"]
 
 _MEMORY = {"no_rw_check": "1"}
 """A load that needs a word comes a cycle after its store, so synthesis need not care what is read in the same cycle."""
+
+LUT_MEMORY_WORDS = 32
+"""Words up to which a memory lies in look-up tables, which are read at once."""
 
 
 class AddressedMemory(wiring.Component):
@@ -22,7 +27,7 @@ class AddressedMemory(wiring.Component):
     the stores at most one has `store` set, and its word is there for loads from the next cycle on.
 
     `forwarded`: with 1, loads of the same cycle see the word, too, which goes past the memory then. With 2 those of the
-    cycle before as well, and ``load_data[k]`` comes a cycle later.
+    cycle before as well, and ``load_data[k]`` comes a cycle later. With 0, those of the same cycle may see it or not.
 
     `initial`: what all words hold after a cycle with `clear`, which is one without `en` (`ValidBits`).
     """
@@ -41,18 +46,14 @@ class AddressedMemory(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         address, data = self._stored()
-        attributes = {} if self.forwarded else _MEMORY
+        attributes: Any = {} if self.forwarded or self.depth <= LUT_MEMORY_WORDS else _MEMORY
         valid = self._valid_bits(m, address)
         for number, (wanted, found) in enumerate(zip(self.load_address, self.load_data, strict=True)):
             memory = Memory(shape=self.shape.width, depth=max(2, self.depth), init=[], attrs=attributes)
             m.submodules[f"copy{number}"] = memory
             write = memory.write_port()
-            read = memory.read_port(transparent_for=(write,) if self.forwarded else ())
-            m.d.comb += [
-                write.en.eq(self.en & self.store.any()), write.addr.eq(address), write.data.eq(data),
-                read.en.eq(self.en), read.addr.eq(wanted),
-            ]
-            word: Value = read.data
+            m.d.comb += [write.en.eq(self.en & self.store.any()), write.addr.eq(address), write.data.eq(data)]
+            word = self._read(m, memory, write, wanted)
             if valid is not None and self.initial is not None:
                 m.d.comb += valid.asked[number].eq(wanted)
                 word = Mux(valid.valid[number], word, Const(self.initial, self.shape))
@@ -60,6 +61,21 @@ class AddressedMemory(wiring.Component):
                 word = self._overtaken(m, word, wanted, address, data)
             m.d.comb += found.eq(word)
         return m
+
+    def _read(self, m: Module, memory: Memory, write: Any, wanted: Value) -> Value:
+        """The word asked for in the last cycle with `en`. Of a few words, which lie in look-up tables, the address is
+        kept instead of the word: what computes it is not on the way through the memory, too, and all stores are seen.
+        """
+        if self.depth > LUT_MEMORY_WORDS:
+            read = memory.read_port(transparent_for=(write,) if self.forwarded else ())
+            m.d.comb += [read.en.eq(self.en), read.addr.eq(wanted)]
+            return read.data
+        at = Signal.like(wanted, name="at", reset_less=True)
+        with m.If(self.en):
+            m.d.sync += at.eq(wanted)
+        read = memory.read_port(domain="comb")
+        m.d.comb += read.addr.eq(at)
+        return read.data
 
     def _valid_bits(self, m: Module, address: Value) -> ValidBits | None:
         """Which words have been stored to, if that matters."""

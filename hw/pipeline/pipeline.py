@@ -15,6 +15,7 @@ from hw.float import FloatOperator
 from hw.integer import INTEGER_OPERATIONS, IntegerOperator
 from hw.lib.addressed_memory import AddressedMemory
 from hw.lib.steps import SteppedOperator
+from hw.lib.trap import Outside, Trap
 from hw.pipeline.nested_walk import nested_walk
 from hw.pipeline.spec import (
     BufferCell,
@@ -46,7 +47,8 @@ _MEMORY = {"no_rw_check": "1"}
 
 
 class Pipeline(wiring.Component):
-    """`spec` in hardware. Nothing moves in a cycle without `en`; `start` (with `en` low) begins a run.
+    """`spec` in hardware. Nothing moves in a cycle without `en`; `start` (with `en` low) begins a run. Cycles with `en`
+    when nothing is `left` change nothing that a run leaves.
 
     Per input k: `i_k` is the next word of the stream, and in cycles with ``take[k]`` (and `en`) it is used up. Per
     output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away,
@@ -229,7 +231,7 @@ class Pipeline(wiring.Component):
 
     def _memories(self, m: Module) -> dict[int, tuple[AddressedMemory, int]]:
         """For every load and store its memory, and its number among the loads, or the stores, of that."""
-        self._outside: list[tuple[int, Value, Value]] = []
+        self._outside: list[Outside] = []
         places: dict[int, tuple[AddressedMemory, int]] = {}
         for memory, spec in enumerate(self.spec.memories):
             users = [(n, c) for n, c in enumerate(self.spec.cells)
@@ -264,15 +266,13 @@ class Pipeline(wiring.Component):
 
     def _check_index(self, number: int, index: Value, depth: int, access: Value) -> None:
         """Look for an index outside of its memory."""
-        self._outside.append((number, index, access & ((index < 0) | (index >= depth))))
+        self._outside.append(Outside(number, index, access & ((index < 0) | (index >= depth))))
 
     def _traps(self, m: Module) -> None:
         """Keep the first access that was outside."""
         with m.If(self.start):
             m.d.sync += self.trap.eq(0)
-        for number, index, outside in self._outside:
-            with m.If(self.en & outside & ~self.trap):
-                m.d.sync += [self.trap.eq(1), self.trap_cell.eq(number), self.trap_index.eq(index)]
+        Trap(self.trap, self.trap_cell, self.trap_index).keep_first(m, self.en & self.left, self._outside)
 
     # Values that wait.
 

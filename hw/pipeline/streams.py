@@ -86,7 +86,7 @@ class ArrayStream:
 
 class _Turns(wiring.Component):
     """Chooses chunks: the turn goes round the streams, whose rows walkers step through. `load` starts all streams at
-    their `address`."""
+    their `address`. A stream goes a cycle after it is able to, so that no path is through both."""
 
     def __init__(self, streams: Sequence[ArrayStream], bus_bytes: int):
         self.streams, self.chunk = streams, CHUNK_WORDS * bus_bytes
@@ -96,6 +96,9 @@ class _Turns(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         choice = self.choice
+        able = Signal(len(self.streams))  # in the cycle before, and nothing has gone since
+        for k in range(len(self.streams)):
+            m.d.sync += able[k].eq(choice.able[k] & ~(choice.step & (choice.turn == k)))
         with m.Switch(choice.turn):
             for k, stream in enumerate(self.streams):
                 m.submodules[f"chunks{k}"] = walker = Walker(stream.chunks(self.chunk))
@@ -111,7 +114,7 @@ class _Turns(wiring.Component):
                     m.d.comb += [
                         choice.from_.eq(self.address[k] + walker.address),
                         choice.bytes.eq(Mux(ends, rest, self.chunk)),
-                        choice.go.eq(walker.fire & choice.able[k] & ~choice.busy), walker.en.eq(choice.step),
+                        choice.go.eq(walker.fire & able[k] & ~choice.busy), walker.en.eq(choice.step),
                     ]
         with m.If(~choice.busy & (~choice.go | choice.step)):
             m.d.sync += choice.turn.eq(Mux(choice.turn == len(self.streams) - 1, 0, choice.turn + 1))

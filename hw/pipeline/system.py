@@ -96,15 +96,16 @@ class PipelineSystem(wiring.Component):
         return m
 
     def _streams(self, m: Module) -> Signal:
-        """Between streams and pipeline; the result is whether the pipeline moves, which is decided a cycle before."""
+        """Between streams and pipeline; the result is whether the pipeline moves, which is decided a cycle before: a
+        register alone, which everything waits for."""
         registers, pipeline, writer = self._registers, self._pipeline, self._writer
         go = Signal()
-        m.d.comb += [pipeline.en.eq(go & pipeline.left), writer.give.eq(Mux(pipeline.en, pipeline.give, 0))]
+        m.d.comb += [pipeline.en.eq(go), writer.give.eq(Mux(go, pipeline.give, 0))]
         for k in range(len(self.spec.outputs)):
             m.d.comb += [getattr(writer, f"i_{k}").eq(getattr(pipeline, f"o_{k}")),
                          writer.address[k].eq(getattr(registers, f"out{k}_address"))]
         if self._reader is not None:
-            m.d.comb += self._reader.take.eq(Mux(pipeline.en, pipeline.take, 0))
+            m.d.comb += self._reader.take.eq(Mux(go, pipeline.take, 0))
             for k in range(len(self.spec.inputs)):
                 m.d.comb += [getattr(pipeline, f"i_{k}").eq(getattr(self._reader, f"o_{k}")),
                              self._reader.address[k].eq(getattr(registers, f"in{k}_address"))]
@@ -118,16 +119,18 @@ class PipelineSystem(wiring.Component):
         if self.spec.pipeline.traps:
             causes, faults = [RunError.INDEX, *causes], [pipeline.trap, *faults]
             m.d.comb += [registers.trap_cell.eq(pipeline.trap_cell), registers.trap_index.eq(pipeline.trap_index)]
+        moved = Signal()
         m.submodules.control = control = RunControl(RunError, causes, (RunError.ADDRESS,))
         connect_run(m, control, registers, reader, writer, pipeline.left)
         m.d.comb += [
             control.refused.eq(wraps_around(self._areas())),
-            control.faults.eq(Cat(faults)), control.progress.eq(bus_moves(self.m_axi) | pipeline.en),
+            moved.eq(go & pipeline.left),
+            control.faults.eq(Cat(faults)), control.progress.eq(bus_moves(self.m_axi) | moved),
             flush.eq(control.flush), pipeline.start.eq(control.begin), self.irq.eq(control.done),
             registers.status.pipeline.eq(pipeline.left),
         ]
         m.d.sync += go.eq(control.running & ready)
-        self._count(m, control)
+        self._count(m, control, moved)
 
     def _areas(self) -> Iterator[tuple[Value, int]]:
         """(address, bytes) of every array."""
@@ -135,10 +138,10 @@ class PipelineSystem(wiring.Component):
             for k, stream in enumerate(streams):
                 yield getattr(self._registers, f"{side}{k}_address"), stream.extent
 
-    def _count(self, m: Module, control: RunControl) -> None:
-        """Cycles in which the pipeline moves, in which it stands still, and all of them."""
+    def _count(self, m: Module, control: RunControl, moved: Signal) -> None:
+        """Cycles in which the pipeline has `moved`, in which it stands still, and all of them."""
         registers, pipeline = self._registers, self._pipeline
-        counters = ((registers.cycles, pipeline.en), (registers.stalls, control.running & pipeline.left & ~pipeline.en),
+        counters = ((registers.cycles, moved), (registers.stalls, control.running & pipeline.left & ~moved),
                     (registers.wall_cycles, control.busy))
         for register, condition in counters:
             counter = Signal(32)

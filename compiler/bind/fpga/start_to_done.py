@@ -14,7 +14,7 @@ from hw.pipeline.system import SystemSpec
 
 __all__ = ["chunk_count", "start_to_done"]
 
-_TIMING = EngineTiming(first_step=0, first_job=2, asked=1, arrival=6, departure=2, end=2)
+_TIMING = EngineTiming(first_step=0, first_job=2, asked=2, arrival=6, departure=3, end=2)
 """The first job is in the cycle after that in which the engines are reset; steps wait for the first words anyway."""
 
 _NEXT_JOB = 4
