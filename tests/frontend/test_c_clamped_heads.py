@@ -1,4 +1,5 @@
-"""Loops that follow data while a counter beside it is within a limit: the counter says how many trips there are."""
+"""Loops that follow data: how many trips they make is said by a counter beside it that is within a limit, or by steps
+that come to 0 from any value."""
 
 from __future__ import annotations
 
@@ -33,6 +34,20 @@ LOOPS = {
     "the counter first": "int p = a[i] & 7; while (d < 20 && e < 9) { e++; d += (b[p] & 7) + 1; p = a[p] & 7; }",
 }
 
+IDIOMS = {
+    "lowest bits": "unsigned v = b[i] * 977u; while (v) { v &= v - 1; d++; }",
+    "lowest bits, counted by the head": "unsigned v = b[i] * 977u; for (d = 0; v; d++) v &= v - 1;",
+    "lowest bits, written out": "unsigned v = b[i] * 977u; for (; v != 0; v = (v - 1) & v) d++;",
+    "digits": "unsigned v = b[i] * 977u; do { d++; e += v % 10; v /= 10; } while (v);",
+    "digits with signs": "int v = a[i] * 977; do { d++; e += v % 10; v /= 10; } while (v != 0);",
+    "divided by the condition": "unsigned v = b[i] * 977u; do { e += v % 10; d++; } while (v /= 10);",
+    "logarithm": "unsigned v = b[i] * 977u; while (v >>= 1) d++;",
+    "goes on with what is left": "unsigned v = b[i], p = 1u << 30; while (p > v) p >>= 2; while (p) { d++; p >>= 2; }",
+    "changed before": "unsigned v = b[i] * 977u; v ^= v >> 5; v += 3; while (v) { e ^= v; v >>= 3; } d = v;",
+    "no step in the head": "unsigned v = b[i] * 977u; for (; v;) { d++; v >>= 1; }",
+    "ends before": "unsigned v = b[i] * 977u; while (v) { if ((v & 7) == 5) break; d++; v >>= 1; } e = v;",
+}
+
 
 def data(seed: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(seed)
@@ -40,7 +55,7 @@ def data(seed: int) -> dict[str, np.ndarray]:
             "y": np.zeros(8, np.int32), "z": np.zeros(8, np.int32)}
 
 
-@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("loop", [*LOOPS.values(), *IDIOMS.values()], ids=[*LOOPS, *IDIOMS])
 def test_results_are_those_of_gcc(loop: str) -> None:
     text = FUNCTION.format(loop="\n" + loop)
     for seed in range(5):
@@ -50,6 +65,19 @@ def test_results_are_those_of_gcc(loop: str) -> None:
 @pytest.mark.parametrize("target", ["fpga", "dataflow", "vector"])
 def test_targets_take_lists_that_are_followed(target: str) -> None:
     require_gcc_results(FUNCTION.format(loop=LOOPS["for"]), "f", data(7), MODELS[target])
+
+
+@pytest.mark.parametrize("target", ["fpga", "dataflow", "vector"])
+@pytest.mark.parametrize("idiom", ["lowest bits", "digits", "logarithm"])
+def test_targets_take_steps_to_zero(target: str, idiom: str) -> None:
+    text = FUNCTION.format(loop=IDIOMS[idiom]).replace("b[i] * 977u", "b[i]")
+    require_gcc_results(text, "f", data(8), MODELS[target])
+
+
+def test_a_step_that_need_not_come_to_zero_is_refused() -> None:
+    """Right shifts of negative numbers end at -1."""
+    with pytest.raises(ScopError, match=r"max_trips\(N\)"):
+        parse_scop(FUNCTION.format(loop="int v = a[i]; while (v) { v >>= 1; d++; }"))
 
 
 def test_a_step_that_moves_past_what_it_reads_is_refused() -> None:

@@ -17,6 +17,7 @@ from compiler.frontend.c_scop.normalize.trees import (
     accessed,
     assigned_names,
     block_items,
+    clears_lowest_bit,
     declared_names,
     evaluated,
     following,
@@ -73,6 +74,9 @@ class _Counter:
                 return self._divided(operator, end)
             case "<<" | "*":
                 return self._multiplied(operator, end)
+            case "&":
+                to_zero = operator in ("!=", ">") and end.low == end.high == 0 <= self.first.low
+                return self.first.high.bit_length() if to_zero else None
         return None
 
     def _counted(self, operator: str, end: Span) -> int | None:
@@ -93,13 +97,13 @@ class _Counter:
         return self._if_inside(sign * (max(stop - 1, start) + most), max(0, -(-(stop - start) // least)))
 
     def _divided(self, operator: str, end: Span) -> int | None:
-        """With steps that divide, down to 0."""
+        """With steps that divide, down to 0; a division comes there from below, too."""
         factor = self.by.low if self.operator == "/" else 1 << min(self.by.low, 64) if self.by.low > 0 else 0
         lowest = end.low + (operator == ">")
         positive = lowest > 0 if operator in (">", ">=") else operator == "!=" and end.low == end.high == 0
-        if factor < 2 or self.first.low < 0 or not positive:
+        if factor < 2 or not positive or (self.first.low < 0 and (self.operator != "/" or operator != "!=")):
             return None
-        return _steps(self.first.high, lambda value: value > 0, lambda value: value // factor)
+        return _steps(max(self.first.high, -self.first.low), lambda value: value > 0, lambda value: value // factor)
 
     def _multiplied(self, operator: str, end: Span) -> int | None:
         """With steps that multiply."""
@@ -157,11 +161,15 @@ def _update(step: Any, name: str) -> tuple[str, Any] | None:
     """Operator and operand of a step."""
     match step:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=c_ast.BinaryOp() as value) if found == name:
+            if clears_lowest_bit(value, name):
+                return "&", c_ast.Constant("int", "1", value.coord)
             if isinstance(value.left, c_ast.ID) and value.left.name == name:
                 return value.op, value.right
             if isinstance(value.right, c_ast.ID) and value.right.name == name and value.op in ("+", "*"):
                 return value.op, value.left
     value = following(step)
+    if value is not None and value.op == "&":
+        return ("&", c_ast.Constant("int", "1", value.coord)) if clears_lowest_bit(value, name) else None
     return (value.op, value.right) if value is not None and value.left.name == name else None
 
 

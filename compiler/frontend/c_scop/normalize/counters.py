@@ -20,6 +20,7 @@ from compiler.frontend.c_scop.normalize.trees import (
     assigned_names,
     block,
     block_items,
+    clears_lowest_bit,
     contains,
     declared_names,
     following,
@@ -49,34 +50,73 @@ def counted_loops(items: list[Any]) -> list[Any]:
     found: list[Any] = []
     for item in (_with_counted_loops(item) for item in items):
         before, loop = _as_while(item)
-        taken = _counted(found, loop) if isinstance(loop, c_ast.While | c_ast.DoWhile) else None
-        if taken is None:
-            found.append(item)
-        else:
+        ends, taken = _ending(loop), None
+        if isinstance(loop, c_ast.While) or (isinstance(loop, c_ast.DoWhile) and ends is None):
+            taken = _counted([*found, *before], loop)
+        if taken is not None:
             place, loop = taken
             if loop.init.lvalue.name not in used_names(block(found[place + 1:], None)):
                 found[place] = _without_value(found[place])
             found.append(block([*before, loop], loop.coord) if before else loop)
+        else:
+            found.append(item if ends is None else block([*before, *ends], loop.coord))
     return [item for item in found if item is not None]
+
+
+def _ending(node: Any) -> list[Any] | None:
+    """A ``while`` loop whose counter comes to 0 from wherever it is, as a ``for`` loop that sets it to itself; before
+    that, what a ``do`` loop does in any case."""
+    parts = _parts(node) if isinstance(node, c_ast.While | c_ast.DoWhile) else None
+    if parts is None or parts[2] is None or not _comes_to_zero(parts[2], parts[0]):
+        return None
+    name, cond, step, body = parts
+    if name in assigned_names(block(body, None)) or contains(node.stmt, (c_ast.Continue,), _LOOPS):
+        return None
+    one = c_ast.ID(name, node.coord)
+    loop = c_ast.For(c_ast.Assignment("=", one, one, node.coord), cond, step, block(body, node.coord), node.coord)
+    if isinstance(node, c_ast.While):
+        return [loop]
+    return None if contains(node.stmt, _JUMPS, _LOOPS) else [block(block_items(node.stmt), node.coord), loop]
+
+
+def _comes_to_zero(step: Any, name: str) -> bool:
+    """Whether a step shifts variable `name` right, divides it or clears its lowest bit."""
+    value = following(step)
+    if value is None and isinstance(step, c_ast.Assignment) and step.op == "=":
+        value = step.rvalue
+    if not isinstance(value, c_ast.BinaryOp) or clears_lowest_bit(value, name):
+        return isinstance(value, c_ast.BinaryOp)
+    return value.op in (">>", "/") and isinstance(value.left, c_ast.ID) and value.left.name == name
 
 
 def _as_while(node: Any) -> tuple[list[Any], Any]:
     """``for (; c; i++) s;`` as ``while (c) { s; i++; }``, and ``for (p = a; c; p = b[p]) s;``, where another variable
     counts, as ``p = a; while (c) { s; p = b[p]; }``: what comes before the loop, and the loop. Others as they are."""
-    if not isinstance(node, c_ast.For) or node.cond is None or node.next is None or contains(
-            node.stmt, (c_ast.Continue,), _LOOPS):
+    if isinstance(node, c_ast.While | c_ast.DoWhile):
+        return _tested_behind_its_step(node)
+    if not isinstance(node, c_ast.For) or node.cond is None or contains(node.stmt, (c_ast.Continue,), _LOOPS):
         return [], node
-    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next]
+    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next] if node.next else []
     loop = c_ast.While(node.cond, block([*block_items(node.stmt), *steps], node.coord), node.coord)
     if node.init is None:
         return [], loop
     own = {name for name, _, _ in _counters(node)}
-    counters = [step for step in block_items(loop.stmt) if _is_constant_step(step)
-                and set(assigned_names(step)) & used_names(node.cond)]
-    if not counters or any(own & set(assigned_names(step)) for step in counters):
+    counters = {name for step in block_items(loop.stmt) for name in assigned_names(step)
+                if name in used_names(node.cond) and (_is_constant_step(step) or _comes_to_zero(step, name))}
+    if not counters or own & counters:
         return [], node
     return list(node.init.decls if isinstance(node.init, c_ast.DeclList) else
                 node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]), loop
+
+
+def _tested_behind_its_step(node: c_ast.While | c_ast.DoWhile) -> tuple[list[Any], Any]:
+    """``while (v >>= 1) s;`` as ``v >>= 1; while (v) { s; v >>= 1; }``, and ``do s; while (v /= 10);`` likewise."""
+    step = node.cond
+    if not isinstance(step, c_ast.Assignment) or step.op == "=" or not isinstance(step.lvalue, c_ast.ID) or contains(
+            node.stmt, (c_ast.Continue,), _LOOPS):
+        return [], node
+    loop = type(node)(step.lvalue, block([*block_items(node.stmt), step], node.coord), node.coord)
+    return ([step] if isinstance(node, c_ast.While) else []), loop
 
 
 def _with_counted_loops(node: Any) -> Any:

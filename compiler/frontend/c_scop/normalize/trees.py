@@ -10,9 +10,9 @@ from pycparser import c_ast
 
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 
-__all__ = ["Converted", "Unreachable", "accessed", "assigned_names", "block", "block_items", "contains",
-           "counting_loop", "declared", "declared_names", "evaluated", "following", "is_step", "is_true", "rebuild",
-           "substitute", "used_names", "variable_name"]
+__all__ = ["Converted", "Unreachable", "accessed", "assigned_names", "block", "block_items", "clears_lowest_bit",
+           "contains", "counting_loop", "declared", "declared_names", "evaluated", "following", "is_step", "is_true",
+           "rebuild", "substitute", "used_names", "variable_name"]
 
 _BRANCHING = ("&&", "||")
 
@@ -110,6 +110,18 @@ def assigned_names(node: Any) -> list[str]:
 def is_step(node: Any) -> bool:
     """Whether `node` is ``++`` or ``--`` of something."""
     return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+
+
+def clears_lowest_bit(value: Any, name: str) -> bool:
+    """Whether an expression is ``name & (name - 1)``, in this order or the other."""
+    def less_one(node: Any) -> bool:
+        return isinstance(node, c_ast.BinaryOp) and node.op == "-" and isinstance(node.left, c_ast.ID) \
+            and node.left.name == name and isinstance(node.right, c_ast.Constant) and node.right.value == "1"
+
+    if not isinstance(value, c_ast.BinaryOp) or value.op != "&":
+        return False
+    pairs = ((value.left, value.right), (value.right, value.left))
+    return any(isinstance(one, c_ast.ID) and one.name == name and less_one(other) for one, other in pairs)
 
 
 def following(step: Any) -> c_ast.BinaryOp | None:
