@@ -76,8 +76,14 @@ def test_targets_take_steps_to_zero(target: str, idiom: str) -> None:
 
 def test_a_step_that_need_not_come_to_zero_is_refused() -> None:
     """Right shifts of negative numbers end at -1."""
-    with pytest.raises(ScopError, match=r"max_trips\(N\)"):
+    with pytest.raises(ScopError, match=r"the step of loop 'v' must be a constant.*max_trips\(N\)"):
         parse_scop(FUNCTION.format(loop="int v = a[i]; while (v) { v >>= 1; d++; }"))
+
+
+def test_a_counter_that_is_used_behind_its_step_is_none() -> None:
+    loop = "for (int p = a[i]; p >= 0 && d < 8; p = a[p & 7]) { d++; e += d; }"
+    with pytest.raises(ScopError, match=r"the step of loop 'p' must be a constant.*max_trips\(N\)"):
+        parse_scop(FUNCTION.format(loop=loop))
 
 
 def test_a_step_that_moves_past_what_it_reads_is_refused() -> None:

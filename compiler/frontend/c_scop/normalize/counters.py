@@ -53,7 +53,7 @@ def counted_loops(items: list[Any]) -> list[Any]:
         ends, taken = _ending(loop), None
         if isinstance(loop, c_ast.While) or (isinstance(loop, c_ast.DoWhile) and ends is None):
             taken = _counted([*found, *before], loop)
-        if taken is not None:
+        if taken is not None and taken[0] < len(found):  # else the head's own counter is all there is
             place, loop = taken
             if loop.init.lvalue.name not in used_names(block(found[place + 1:], None)):
                 found[place] = _without_value(found[place])
