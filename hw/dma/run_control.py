@@ -55,18 +55,15 @@ class RunControl(wiring.Component):
         self._state, self._expired, self._reported = Signal(_State), watchdog.expired, Signal()
         m.d.comb += [
             watchdog.limit.eq(self.limit), watchdog.running.eq(self.busy), watchdog.progress.eq(self.progress),
-            self.busy.eq(self._state != _State.IDLE), self.flush.eq(self._state == _State.FLUSH),
-            self.begin.eq(self._state == _State.BEGIN), self.running.eq(self._state == _State.RUN),
-            self.stop.eq(self._state == _State.STOP),
         ]
         with m.Switch(self._state):
             with m.Case(_State.IDLE):
                 self._idle(m)
             with m.Case(_State.FLUSH):
-                m.d.sync += self._state.eq(_State.BEGIN)
+                self._enter(m, _State.BEGIN)
                 self._fail_first(m, self.refused, self.refusals)
             with m.Case(_State.BEGIN):
-                m.d.sync += self._state.eq(_State.RUN)
+                self._enter(m, _State.RUN)
             with m.Case(_State.RUN):
                 self._run(m)
             with m.Case(_State.STOP):
@@ -75,8 +72,16 @@ class RunControl(wiring.Component):
         self._commands(m)
         return m
 
+    def _enter(self, m: Module, state: _State) -> None:
+        """What a state tells the engines is in registers of its own: `flush` resets all of them."""
+        m.d.sync += [self._state.eq(state), self.busy.eq(state is not _State.IDLE)]
+        m.d.sync += [port.eq(state is told) for port, told in (
+            (self.flush, _State.FLUSH), (self.begin, _State.BEGIN), (self.running, _State.RUN),
+            (self.stop, _State.STOP))]
+
     def _fail(self, m: Module, error: IntEnum) -> None:
-        m.d.sync += [self._state.eq(_State.STOP), self.error.eq(error)]
+        self._enter(m, _State.STOP)
+        m.d.sync += self.error.eq(error)
 
     def _fail_first(self, m: Module, bits: Signal, errors: Sequence[IntEnum]) -> None:
         """End the run for the first of `bits` that is set."""
@@ -88,19 +93,21 @@ class RunControl(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [self.done.eq(0), self.error.eq(self.errors["NONE"])]
         with m.If(self.start):
-            m.d.sync += [self._state.eq(_State.FLUSH), self.done.eq(0), self.error.eq(self.errors["NONE"])]
+            self._enter(m, _State.FLUSH)
+            m.d.sync += [self.done.eq(0), self.error.eq(self.errors["NONE"])]
 
     def _run(self, m: Module) -> None:
         with m.If(self.faults.any()):
             self._fail_first(m, self.faults, self.causes)
         with m.Elif(self.complete):
-            m.d.sync += [self._state.eq(_State.IDLE), self.done.eq(1)]
+            self._enter(m, _State.IDLE)
+            m.d.sync += self.done.eq(1)
         with m.Elif(self._expired):
             self._fail(m, self.errors["WATCHDOG"])
 
     def _stop(self, m: Module) -> None:
         with m.If(self.idle):
-            m.d.sync += self._state.eq(_State.IDLE)
+            self._enter(m, _State.IDLE)
             with m.If(~self._reported):
                 m.d.sync += self.done.eq(1)
 
