@@ -17,7 +17,7 @@ def test_missing_figures_are_measured(tmp_path, monkeypatch, mhz):
     path = tmp_path / "irregular.json"
     known = {name: "known" for name in CASES if name != "crc_table, fpga"}
     path.write_text(json.dumps({"programs": known}))
-    monkeypatch.setattr(irregular, "measure_area", lambda subject: {**CELLS, "mhz": mhz})
+    monkeypatch.setattr(irregular, "measure_area", lambda subject, **how: {**CELLS, "mhz": mhz, **how})
     monkeypatch.setattr(sys, "argv", ["irregular", "--missing", "-o", str(path)])
     assert main() == 0
     found = json.loads(path.read_text())["programs"]
