@@ -186,16 +186,19 @@ SUBJECTS: Mapping[str, Callable[[FabricSpec], Subject]] = {
 }
 
 
-def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | None = None) -> dict[str, Any]:
+def measure(subject: Subject, route: bool = True, seeds: int = 1, placer: str | None = None,
+            enough_mhz: float | None = None) -> dict[str, Any]:
     """Area and MHz; without `route`, MHz as estimated after placement. With several `seeds` the fastest placement is
-    taken, and the result says which ``seed`` of how many; ``sources`` is the `Subject.digest`. `placer`: of
-    `place_and_route`. Raises `PnrError`."""
+    taken, and the result says which ``seed`` of how many; with `enough_mhz` the first one is that of one seed, and
+    placements end with one that has this clock. ``sources`` is the `Subject.digest`. `placer`: of `place_and_route`.
+    Raises `PnrError`."""
     harness = {"harness.v": convert(Harness(subject), "harness")}
     sources, target = {**subject.sources, **harness}, subject.target_mhz
+    several = range(1, seeds + 1) if enough_mhz is None else (None, *range(1, seeds))
     tried = _implement(sources, "harness", target, out_of_context=False, route=route,
-                       seeds=range(1, seeds + 1) if seeds > 1 else (None,), placer=placer)
+                       seeds=several if seeds > 1 else (None,), placer=placer, enough_mhz=enough_mhz)
     seed, inside = max(tried, key=lambda found: found[1].mhz or 0.0)
-    asked = {"target_mhz": target, "routed": route} | ({} if seed is None else {"seed": seed, "seeds": seeds})
+    asked = {"target_mhz": target, "routed": route} | ({"seed": seed, "seeds": len(tried)} if len(tried) > 1 else {})
     asked |= {} if placer is None else {"placer": placer}
     asked |= {"sources": subject.digest}
     if subject.alone:
@@ -218,17 +221,21 @@ def yosys_area(subject: Subject) -> dict[str, int]:
 
 def _implement(
     sources: Mapping[str, str], top: str, target: float, *, out_of_context: bool, route: bool,
-    seeds: Iterable[int | None] = (None,), placer: str | None = None,
+    seeds: Iterable[int | None] = (None,), placer: str | None = None, enough_mhz: float | None = None,
 ) -> list[tuple[int | None, Figures]]:
-    """The figures of one netlist with each of `seeds` (None: that of the tool)."""
+    """The figures of one netlist with each of `seeds` (None: that of the tool), up to one with a clock that is enough.
+    """
     with tempfile.TemporaryDirectory(prefix="sluice-area-") as name:
         netlist = synthesize(sources, top, Path(name))
         check_fits(netlist, top, ECP5_85_DEVICE)
-        return [
-            (seed, place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route, seed=seed,
-                                   placer=placer))
-            for seed in seeds
-        ]
+        found: list[tuple[int | None, Figures]] = []
+        for seed in seeds:
+            figures = place_and_route(netlist, out_of_context=out_of_context, target_mhz=target, route=route,
+                                      seed=seed, placer=placer)
+            found.append((seed, figures))
+            if enough_mhz is not None and (figures.mhz or 0.0) >= enough_mhz:
+                break
+        return found
 
 
 def _figures(area: Figures, speed: Figures) -> dict[str, Any]:

@@ -3,9 +3,9 @@ each as hardware of its own.
 
     python -m benchmarks.irregular [--missing] [-o benchmarks/results/irregular.json] ["PROGRAM, TARGET" ...]
 
-Kernel, DMA and registers, placed and routed on an ECP5-85, from register to register. Where the first placement has a
-clock of less than 110 MHz, the fastest of several counts; where that is less, too, it comes with the path that is
-slowest. Cycles from start to done are predicted; `tb/test_irregular.py` compares them with RTL.
+Kernel, DMA and registers, placed and routed on an ECP5-85, from register to register. Where a placement has a
+clock of less than 110 MHz, up to three more follow, and the fastest counts; where that is less, too, it comes with the
+path that is slowest. Cycles from start to done are predicted; `tb/test_irregular.py` compares them with RTL.
 Each takes minutes: figures are written after each, and with `--missing` only what has none is measured.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["CASES", "GOAL_MHZ", "main", "measure"]
 
 GOAL_MHZ = 110.0
 _PLACEMENTS = 4
-"""Placements of designs that miss the goal with the first one: they differ by some percent."""
+"""Placements of a design at most, as long as they miss the goal: they differ by some percent."""
 
 _FOLDER = Path(__file__).parents[1] / "apps" / "irregular"
 _SIZES: Mapping[str, Mapping[str, int]] = {
@@ -45,9 +45,7 @@ def measure(path: Path, target: str) -> dict[str, Any]:
     design: Design = compiler.compile(load_c(path, **_SIZES.get(path.stem, {})), target=target)
     subject = generated_subject(design)
     assert subject is not None
-    area = measure_area(subject)
-    if area["mhz"] < GOAL_MHZ:
-        area = measure_area(subject, seeds=_PLACEMENTS)
+    area = measure_area(subject, seeds=_PLACEMENTS, enough_mhz=GOAL_MHZ)
     if area["mhz"] >= GOAL_MHZ:
         area.pop("critical", None)
     return {"cycles predicted": design.predicted_start_to_done, "sizes": dict(_SIZES.get(path.stem, {})), **area}

@@ -414,11 +414,10 @@ def _power(value: Typed, exponent: Any) -> Typed:
     """Squares and products."""
     if not isinstance(exponent, int) or exponent < 0:
         raise ProgramError(f"'**' takes a constant integer from 0 on, not {exponent!r}")
-    if exponent == 0:
-        return constant(value.type, 1)
-    half = _power(value, exponent // 2) if exponent > 1 else None
-    square = None if half is None else half * half
-    return value if square is None else square * value if exponent % 2 else square
+    if exponent < 2:
+        return value if exponent else constant(value.type, 1)
+    half = _power(value, exponent // 2)
+    return half * half * value if exponent % 2 else half * half
 
 
 def _floor_quotient(value: Typed, divisor: int) -> Typed:

@@ -57,7 +57,8 @@ class FifoChannel(wiring.Component):
     """A queue of `depth` (at least 1) words. `push` writes `i` in an enabled cycle; `o` is the oldest word, which `pop`
     drops. At reset `ahead` words are inside that mean nothing.
 
-    A word can be read two enabled cycles after its writing. `level`: words inside; `peak`: the most there have been.
+    A word can be read two enabled cycles after its writing; with a `depth` up to `LUT_MEMORY_WORDS` it is seen after
+    one. `level`: words inside; `peak`: the most there have been.
     """
 
     def __init__(self, word: Word, depth: int, ahead: int = 0):

@@ -52,4 +52,4 @@ def test_collisions_are_not_emulated(tmp_path: Path) -> None:
     text = convert(BlockQueue(64, 64), "queue")
     synthesize({"queue.v": text}, "queue", tmp_path)
     cells = cell_counts(tmp_path)
-    assert cells["DP16KD"] == 2 and cells["TRELLIS_FF"] < 48 and cells["LUT4"] < 64
+    assert cells["DP16KD"] == 2 and cells["TRELLIS_FF"] < 36 and cells["LUT4"] < 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -186,11 +187,11 @@ CASES: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("type_", [Int(8), Int(8, False), INT16, UINT16], ids=str)
-@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 9, 10, 64, 100, 127, -1, -2, -3, -7, -64, -127, -128])
+@pytest.mark.parametrize(("type_", "divisor"), [
+    *itertools.product([Int(8), Int(8, False), INT16, UINT16], [1, 2, 3, 7, 9, 10, 64, 100, 127]),
+    *itertools.product([Int(8), INT16], [-1, -2, -3, -7, -64, -127, -128]),
+], ids=str)
 def test_division_rounds_down_as_in_python(type_: Int, divisor: int) -> None:
-    if divisor < 0 and not type_.signed:
-        pytest.skip("no such divisor")
     data = np.arange(type_.minimum, type_.maximum + 1)
     value = Typed(Read(0, type_))
     quotient, rest = divmod(value, divisor)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_targets import MODELS
 
 import compiler
 from compiler.frontend import parallel_array as pa
@@ -49,6 +50,6 @@ def test_vector_takes_a_number_of_a_loop_nest() -> None:
     op.add_function(lambda x, gain: x * gain)
     op.add_store("y", "i")
     program, data = nest.build(), {"x": np.arange(6), "gain": np.array(-5)}
-    found = compiler.compile(program, target="vector", lanes=2).execute(data)["y"]  # type: ignore[attr-defined]
+    found = MODELS["vector"](program, data, {"lanes": 2})["y"]
     np.testing.assert_array_equal(found, -5 * np.arange(6))
     np.testing.assert_array_equal(interpret(program, data)["y"], found)

@@ -102,7 +102,7 @@ class PhasePlan:
         moving = [dimension for dimension, count in enumerate(boxes.counts) if count > 1]
         if not boxes.is_regular or not moving or not is_cut_by_dimension(self.phase.graph, moving):
             return None
-        runs = [runs_of(count, partial(self._signature, dimension)) for dimension, count in enumerate(boxes.counts)]
+        runs = _runs(self.phase.graph, self.layout, boxes)
         # Columns are the outer loops, rows the innermost one.
         order = (*range(1, len(runs)), 0)
         levels, below = [], len(boxes)
@@ -111,10 +111,6 @@ class PhasePlan:
             levels.append(TileLevel(runs[dimension], self.period // gcd(self.period, below),
                                     -(-(self.tiling.ahead + 1) // below)))
         return TileNest(tuple(levels))
-
-    def _signature(self, dimension: int, place: int) -> Signature:
-        """What tiles at a `place` of one dimension, and in the middle of the others, are like."""
-        return _signature(self.phase.graph, self.layout, self.boxes, dimension, place)
 
     def computed(self, code: TileCode) -> list[Statement]:
         """The instructions of a tile. Those of tiles that are alike are made once, and serve all tilings with the same
@@ -393,10 +389,14 @@ def _scratch(phase: Phase, sizes: Sizes, spec: VectorSpec, layout: Layout, order
 
 def _unlike_boxes(phase: Phase, layout: Layout, boxes: TileBoxes) -> set[Box]:
     """A tile of every kind, by how it lies to the ends of arrays."""
-    runs = [runs_of(count, partial(_signature, phase.graph, layout, boxes, dimension)) if count else ()
-            for dimension, count in enumerate(boxes.counts)]
-    places = itertools.product(*([end - 1 for end in ends] for ends in runs))
+    places = itertools.product(*([end - 1 for end in ends] for ends in _runs(phase.graph, layout, boxes)))
     return {boxes[0], boxes[len(boxes) - 1], *(boxes.place(index) for index in places)}
+
+
+def _runs(graph: Graph, layout: Layout, boxes: TileBoxes) -> list[tuple[int, ...]]:
+    """The runs of tiles that are alike along each dimension."""
+    return [runs_of(count, partial(_signature, graph, layout, boxes, dimension)) if count else ()
+            for dimension, count in enumerate(boxes.counts)]
 
 
 def _signature(graph: Graph, layout: Layout, boxes: TileBoxes, dimension: int, place: int) -> Signature:

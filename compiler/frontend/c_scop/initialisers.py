@@ -11,7 +11,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, characters, evaluate
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.limits import limit, limit_note
-from compiler.frontend.c_scop.normalize.trees import counting_loop
+from compiler.frontend.c_scop.normalize.trees import counting_loop, number
 from compiler.frontend.c_scop.numbers import known_number
 from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.types import LONG
@@ -47,7 +47,7 @@ def _filled(target: Any, sizes: list[int], values: Mapping[int, Any], scope: Sco
     zeros."""
     coord = target.coord
     if not sizes:
-        yield c_ast.Assignment("=", target, values.get(0, _number(0, coord)), coord)
+        yield c_ast.Assignment("=", target, values.get(0, number(0, coord)), coord)
         return
     size, first = prod(sizes[1:]), 0
     rows = sorted({position // size for position in values})
@@ -55,7 +55,7 @@ def _filled(target: Any, sizes: list[int], values: Mapping[int, Any], scope: Sco
         yield from _run(target, first, row, sizes[1:], scope)
         if row < sizes[0]:
             own = {position - row * size: value for position, value in values.items() if position // size == row}
-            yield from _filled(c_ast.ArrayRef(target, _number(row, coord), coord), sizes[1:], own, scope)
+            yield from _filled(c_ast.ArrayRef(target, number(row, coord), coord), sizes[1:], own, scope)
         first = row + 1
 
 
@@ -64,15 +64,11 @@ def _run(target: Any, first: int, end: int, sizes: list[int], scope: Scope) -> I
     coord = target.coord
     if (end - first) * prod(sizes) <= _FEW:
         for row in range(first, end):
-            yield from _filled(c_ast.ArrayRef(target, _number(row, coord), coord), sizes, {}, scope)
+            yield from _filled(c_ast.ArrayRef(target, number(row, coord), coord), sizes, {}, scope)
         return
     name = scope.free_name("place")
     body = list(_filled(c_ast.ArrayRef(target, c_ast.ID(name, coord), coord), sizes, {}, scope))
-    yield counting_loop(name, (_number(first, coord), "<", _number(end, coord)), body, coord)
-
-
-def _number(value: int, coord: Any) -> c_ast.Constant:
-    return c_ast.Constant("int", str(value), coord)
+    yield counting_loop(name, (number(first, coord), "<", number(end, coord)), body, coord)
 
 
 def _is_zero(node: Any) -> bool:

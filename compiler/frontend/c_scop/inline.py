@@ -18,10 +18,10 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.errors import ScopError
 from compiler.frontend.c_scop.library import LIBRARY
 from compiler.frontend.c_scop.limits import limit, limit_note
-from compiler.frontend.c_scop.normalize.trees import assigned_names, is_step
+from compiler.frontend.c_scop.normalize.trees import assigned_names, is_step, nodes
 from compiler.frontend.c_scop.pointers import compared, element_of
 from compiler.frontend.c_scop.returns import structured
-from compiler.frontend.c_scop.sizes import POINTER_SIZE
+from compiler.frontend.c_scop.sizes import pointer_size
 from compiler.frontend.c_scop.source import Source
 
 __all__ = ["Inliner"]
@@ -182,7 +182,7 @@ class Inliner:
             case c_ast.ID():
                 return place.names.get(node.name, node)
             case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID(name=name)) if name in place.pointers:
-                return c_ast.Constant("unsigned long int", f"{POINTER_SIZE}UL", node.coord)
+                return pointer_size(node.coord)
             case c_ast.UnaryOp(expr=c_ast.ID(name=name)) if is_step(node) and name in place.pointers:
                 raise self._wandering(node, name)
             case c_ast.Assignment(lvalue=c_ast.ID(name=name)) if name in place.pointers:
@@ -345,42 +345,33 @@ def _cast(kind: Any, value: Any, coord: Any) -> c_ast.Cast:
     return c_ast.Cast(c_ast.Typename(None, [], None, _retyped(kind, None), coord), value, coord)
 
 
-def _walk(node: Any) -> list[Any]:
-    found, stack = [], [node]
-    while stack:
-        inner = stack.pop()
-        found.append(inner)
-        stack.extend(child for _, child in inner.children())
-    return found
-
-
 def _uses(node: Any, name: str | None) -> int:
-    return sum(isinstance(inner, c_ast.ID) and inner.name == name for inner in _walk(node))
+    return sum(isinstance(inner, c_ast.ID) and inner.name == name for inner in nodes(node))
 
 
 def _names(value: Any) -> set[str] | None:
     """The names in an expression of scalars and constants that is cheap to repeat, None for others."""
-    nodes = _walk(value)
+    inside = list(nodes(value))
     kinds = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp, c_ast.Cast, c_ast.Typename, c_ast.TypeDecl,
              c_ast.IdentifierType)
-    if len(nodes) > 40 or not all(isinstance(inner, kinds) for inner in nodes):
+    if len(inside) > 40 or not all(isinstance(inner, kinds) for inner in inside):
         return None
-    return {inner.name for inner in nodes if isinstance(inner, c_ast.ID)}
+    return {inner.name for inner in inside if isinstance(inner, c_ast.ID)}
 
 
 def _targets(node: Any) -> list[Any]:
     found = []
-    for inner in _walk(node):
+    for inner in nodes(node):
         if isinstance(inner, c_ast.Assignment):
             found.append(inner.lvalue)
-        elif isinstance(inner, c_ast.UnaryOp) and inner.op in ("++", "--", "p++", "p--"):
+        elif is_step(inner):
             found.append(inner.expr)
     return found
 
 
 def _writes_outside(function: c_ast.FuncDef) -> bool:
     """Whether a function itself may write anything but its own locals."""
-    own = {inner.name for inner in _walk(function.body) if isinstance(inner, c_ast.Decl)
+    own = {inner.name for inner in nodes(function.body) if isinstance(inner, c_ast.Decl)
            and not isinstance(inner.type, c_ast.PtrDecl)}
     scalars = {p.name for p in _declared(function) if isinstance(p.type, c_ast.TypeDecl)}
     for target in _targets(function.body):
@@ -399,4 +390,4 @@ def _declared(function: c_ast.FuncDef) -> list[c_ast.Decl]:
 
 def _called(function: c_ast.FuncDef) -> set[str]:
     """Names of what a function calls; that of a call through a pointer is empty."""
-    return {getattr(inner.name, "name", "") for inner in _walk(function.body) if isinstance(inner, c_ast.FuncCall)}
+    return {getattr(inner.name, "name", "") for inner in nodes(function.body) if isinstance(inner, c_ast.FuncCall)}

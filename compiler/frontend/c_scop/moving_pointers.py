@@ -11,7 +11,6 @@ not known are left alone; an error is due only where the scop uses one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,10 +22,13 @@ from compiler.frontend.c_scop.normalize.trees import (
     assigned_names,
     declared,
     is_step,
+    nodes,
+    number,
     rebuild,
     used_names,
 )
 from compiler.frontend.c_scop.pointers import COMPARISONS, between
+from compiler.frontend.c_scop.sizes import pointer_size
 
 __all__ = ["with_indices"]
 
@@ -88,7 +90,7 @@ class _Function:
                 continue
             kind = names[parameter.name] = _array(parameter.type)
             if kind is not None and parameter.name in changed:
-                zero = _number(0, parameter.coord)
+                zero = number(0, parameter.coord)
                 root = c_ast.ID(parameter.name, parameter.coord)
                 pointer = _Pointer(root, zero, kind.depth)
                 if self._stays(parameter.name, pointer, names):
@@ -188,11 +190,11 @@ class _Function:
         given = [self._place(value, names) for value in self._values(str(node.name))]
         if not given or given[0] is None:
             return None
-        return _Pointer(given[0].root, _number(0, node.coord), kind.depth)
+        return _Pointer(given[0].root, number(0, node.coord), kind.depth)
 
     def _values(self, name: str) -> list[Any]:
         """What a variable is assigned anywhere in the function, without sums with itself."""
-        return [node.rvalue for node in _walk(self.node.body) if isinstance(node, c_ast.Assignment) and node.op == "="
+        return [node.rvalue for node in nodes(self.node.body) if isinstance(node, c_ast.Assignment) and node.op == "="
                 and isinstance(node.lvalue, c_ast.ID) and node.lvalue.name == name]
 
     def _stays(self, name: str, pointer: _Pointer, names: _Names) -> bool:
@@ -202,12 +204,12 @@ class _Function:
         if given and any(used_names(subscript) for subscript in accessed(pointer.root)[1]):
             return False
         root = tree_text(pointer.root)
-        own = [node for node in _walk(self.node) if isinstance(node, c_ast.Decl) and node.name == name]
+        own = [node for node in nodes(self.node) if isinstance(node, c_ast.Decl) and node.name == name]
         return len(own) == 1 and all(place is not None and tree_text(place.root) == root for place in given)
 
     def _is_stable(self, node: Any, loops: tuple[c_ast.For, ...]) -> bool:
         """Whether an expression has one value in an iteration of the loops around it."""
-        if any(isinstance(part, c_ast.FuncCall | c_ast.ArrayRef) or is_step(part) for part in _walk(node)):
+        if any(isinstance(part, c_ast.FuncCall | c_ast.ArrayRef) or is_step(part) for part in nodes(node)):
             return False
         changed = _changed_names(self.node.body)
         for name in (name for loop in loops if not isinstance(loop.init, c_ast.DeclList)
@@ -261,7 +263,7 @@ class _Function:
             case c_ast.UnaryOp(op="sizeof", expr=c_ast.ID()):
                 found = names.get(node.expr.name)
                 pointer = isinstance(found, _Pointer) and found.moving
-                return c_ast.Constant("unsigned long int", "8UL", node.coord) if pointer else node
+                return pointer_size(node.coord) if pointer else node
             case c_ast.BinaryOp() if node.op in (*COMPARISONS, "-"):
                 sides = self._place(node.left, names), self._place(node.right, names)
                 if sides[0] and sides[1] and tree_text(sides[0].root) == tree_text(sides[1].root):
@@ -289,7 +291,7 @@ class _Function:
         match node:
             case c_ast.ID():
                 found = names.get(node.name)
-                return _Pointer(node, _number(0, node.coord), found.depth) if isinstance(found, _Array) else found
+                return _Pointer(node, number(0, node.coord), found.depth) if isinstance(found, _Array) else found
             case c_ast.UnaryOp() if is_step(node) and (pointer := self._changed_pointer(node, names)):
                 return _Pointer(pointer.root, self._change(node, pointer, names), pointer.depth)
             case c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef(name=inner, subscript=index)):
@@ -309,7 +311,7 @@ class _Function:
         if place is None or place.depth < 2:
             return None
         index = _sum(place.index, "+", self._expression(node.subscript, names), node.coord)
-        return _Pointer(c_ast.ArrayRef(place.root, index, node.coord), _number(0, node.coord), place.depth - 1)
+        return _Pointer(c_ast.ArrayRef(place.root, index, node.coord), number(0, node.coord), place.depth - 1)
 
     def _moved(self, place: _Pointer | None, operator: str, by: Any, names: _Names) -> _Pointer | None:
         if place is None or self._place(by, names) is not None:
@@ -332,13 +334,3 @@ def _changed_names(node: Any) -> list[str]:
     if not isinstance(node, c_ast.Assignment | c_ast.UnaryOp):
         return [name for _, child in node.children() for name in _changed_names(child)]
     return assigned_names(node)
-
-
-def _number(value: int, coord: Any) -> c_ast.Constant:
-    return c_ast.Constant("int", str(value), coord)
-
-
-def _walk(node: Any) -> Iterator[Any]:
-    yield node
-    for _, child in node.children():
-        yield from _walk(child)

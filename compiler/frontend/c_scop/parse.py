@@ -12,7 +12,7 @@ from pycparser import c_ast, c_lexer, c_parser
 from compiler.frontend.c_scop.builtins import builtin_functions
 from compiler.frontend.c_scop.errors import Place, ScopError
 from compiler.frontend.c_scop.moving_pointers import with_indices
-from compiler.frontend.c_scop.normalize.trees import is_step, variable_name
+from compiler.frontend.c_scop.normalize.trees import nodes, written_names
 from compiler.frontend.c_scop.pointers import without_pointers
 from compiler.frontend.c_scop.source import Source
 from compiler.frontend.c_scop.structures import without_structures
@@ -162,18 +162,15 @@ def _end(items: list[Any], start: int, source: Source) -> int:
 
 def _refuse_inside(node: Any, source: Source) -> None:
     """Raise `ScopError` if a loop or another statement outside the scop contains it."""
-    stack = [node]
-    while stack:
-        inner = stack.pop()
+    for inner in nodes(node):
         if isinstance(inner, c_ast.Pragma) and inner.string.split() == ["scop"]:
             place = source.place(inner.coord)
             raise ScopError(place, "the scop is inside a loop or condition; put the pragmas around it")
-        stack.extend(child for _, child in inner.children())
 
 
 def _surrounded(tree: c_ast.FileAST, block: _Block, source: Source, settings: Mapping[str, int]) -> Scop:
     after = names_in(block.after)
-    assigned = _assigned(block.items)
+    assigned = {name for item in block.items for name in written_names(item)}
     before = _mentioned(block.outside)
     scope = Scope(source, {}, set(), settings=settings)
     for node in tree.ext:
@@ -206,14 +203,7 @@ def _functions(tree: c_ast.FileAST, scop: c_ast.FuncDef) -> dict[str, c_ast.Func
 
 def _declared_names(tree: c_ast.FileAST) -> set[str]:
     """All names that the file declares anywhere."""
-    found: set[str] = set()
-    stack: list[Any] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, c_ast.Decl) and node.name:
-            found.add(node.name)
-        stack.extend(child for _, child in node.children())
-    return found
+    return {node.name for node in nodes(tree) if isinstance(node, c_ast.Decl) and node.name}
 
 
 def _parameters(function: c_ast.FuncDef) -> list[Any]:
@@ -237,20 +227,3 @@ def _mentioned(items: list[Any]) -> set[str]:
 def _plain(node: Any) -> bool:
     """Whether an initialiser is made of constants."""
     return not names_in([node])
-
-
-def _assigned(items: list[Any]) -> set[str]:
-    """Names that the scop assigns, or functions that it calls may."""
-    found: set[str] = set()
-    stack = list(items)
-    while stack:
-        node = stack.pop()
-        if node is None:
-            continue
-        target = node.lvalue if isinstance(node, c_ast.Assignment) else None
-        if is_step(node):
-            target = node.expr
-        found |= {variable_name(target)} - {""}
-        found |= names_in([node]) if isinstance(node, c_ast.FuncCall) else set()
-        stack.extend(child for _, child in node.children())
-    return found

@@ -15,9 +15,18 @@ from compiler.ir.types import Float, Int
 if TYPE_CHECKING:
     from compiler.frontend.c_scop.variables import Scope
 
-__all__ = ["POINTER_SIZE", "size_constant", "without_sizeof"]
+__all__ = ["pointer_size", "size_constant", "without_sizeof"]
 
-POINTER_SIZE = 8
+_POINTER = 8
+
+
+def pointer_size(coord: Any) -> c_ast.Constant:
+    """``sizeof`` of a pointer."""
+    return _bytes(_POINTER, coord)
+
+
+def _bytes(size: int, coord: Any) -> c_ast.Constant:
+    return c_ast.Constant("unsigned long int", f"{size}UL", coord)
 
 
 def size_constant(node: c_ast.UnaryOp, scope: Scope) -> c_ast.Constant:
@@ -26,7 +35,7 @@ def size_constant(node: c_ast.UnaryOp, scope: Scope) -> c_ast.Constant:
     size = _type_size(operand.type, scope) if isinstance(operand, c_ast.Typename) else _value_size(operand, scope)
     if size is None:
         raise ScopError(scope.source.place(node.coord), "the size of this is not known; write the number of bytes")
-    return c_ast.Constant("unsigned long int", f"{size}UL", node.coord)
+    return _bytes(size, node.coord)
 
 
 def without_sizeof(node: Any, scope: Scope) -> Any:
@@ -44,7 +53,7 @@ def without_sizeof(node: Any, scope: Scope) -> Any:
 def _type_size(kind: Any, scope: Scope) -> int | None:
     kind = scope.spelt_out(kind)
     if isinstance(kind, c_ast.PtrDecl):
-        return POINTER_SIZE
+        return _POINTER
     if isinstance(kind, c_ast.ArrayDecl):
         inner = _type_size(kind.type, scope)
         return None if inner is None or kind.dim is None else inner * scope.evaluate(kind.dim)
@@ -65,7 +74,7 @@ def _value_size(node: Any, scope: Scope) -> int | None:
         return _expression_size(node, scope)
     shape = found.shape[depth:]
     if shape and depth == 0 and found.storage == "parameter":
-        return POINTER_SIZE
+        return _POINTER
     return None if None in shape else found.type.width // 8 * prod(size or 1 for size in shape)
 
 

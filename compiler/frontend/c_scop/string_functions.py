@@ -18,7 +18,7 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 from compiler.frontend.c_scop.data_addresses import tree_text
 from compiler.frontend.c_scop.errors import ScopError
-from compiler.frontend.c_scop.normalize.trees import accessed, contains, counting_loop, declared
+from compiler.frontend.c_scop.normalize.trees import accessed, contains, counting_loop, declared, number
 from compiler.frontend.c_scop.sizes import without_sizeof
 from compiler.frontend.c_scop.types import type_names
 from compiler.frontend.c_scop.variables import Scope, Variable
@@ -53,7 +53,7 @@ class _Place:
 
     def first(self, coord: Any) -> _Place:
         """The first row or element of the object."""
-        return replace(self, subscripts=(*self.subscripts, _number(0, coord)))
+        return replace(self, subscripts=(*self.subscripts, number(0, coord)))
 
     def outside(self) -> _Place:
         """The object of which this is the first row or element."""
@@ -153,7 +153,7 @@ class _Call:
         """An element all of whose bytes are `byte`."""
         if (byte > 1 and array.boolean) or (byte and isinstance(array.type, Float)):
             raise self._error(f"gives elements of '{array.name}' bytes that are no value of their type; write a loop")
-        return _number(int.from_bytes(bytes([byte]) * (array.type.width // 8), "little"), self.node.coord)
+        return number(int.from_bytes(bytes([byte]) * (array.type.width // 8), "little"), self.node.coord)
 
     def _moved(self, place: _Place, source: _Place, count: _Count) -> list[Any]:
         here, there = place.array, source.array
@@ -174,9 +174,9 @@ class _Call:
                               "that is not constant; write a loop")
         coord, name = self.node.coord, self.scope.free_name("moved")
         kind = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(type_names(place.array.type), coord), coord)
-        array = c_ast.ArrayDecl(kind, _number(count.factor, coord), [], coord)
+        array = c_ast.ArrayDecl(kind, number(count.factor, coord), [], coord)
         variable = Variable(name, name, place.array.type, (count.factor,), "inner", place.array.place)
-        held = _Place(variable, (_number(0, coord),))
+        held = _Place(variable, (number(0, coord),))
         return [c_ast.Decl(name, [], [], [], [], array, None, None, coord), self._copy(held, source, count),
                 self._copy(place, held, count)]
 
@@ -210,11 +210,11 @@ class _Call:
 
     def _nest(self, place: _Place, count: _Count, *, backwards: bool = False) -> _Nest:
         coord, inner = self.node.coord, place.inner
-        trips: Any = _number(count.factor // prod(inner), coord)
+        trips: Any = number(count.factor // prod(inner), coord)
         if count.times is not None:
             trips = count.times if trips.value == "1" else c_ast.BinaryOp("*", count.times, trips, coord)
         counters = tuple(c_ast.ID(self.scope.free_name("place"), coord) for _ in (trips, *inner))
-        return _Nest(place, counters, (trips, *(_number(size, coord) for size in inner)), backwards, coord)
+        return _Nest(place, counters, (trips, *(number(size, coord) for size in inner)), backwards, coord)
 
 
 @dataclass(frozen=True)
@@ -238,31 +238,31 @@ class _Nest:
 
     def flat(self, place: _Place) -> Any:
         """The element of the same number behind a place in an array without rows."""
-        number = self._first
+        row = self._first
         for size, counter in zip(self.place.inner, self.counters[1:], strict=True):
-            scaled = c_ast.BinaryOp("*", number, _number(size, self.coord), self.coord)
-            number = c_ast.BinaryOp("+", scaled, counter, self.coord)
-        return _subscripted(place, number, (), self.coord)
+            scaled = c_ast.BinaryOp("*", row, number(size, self.coord), self.coord)
+            row = c_ast.BinaryOp("+", scaled, counter, self.coord)
+        return _subscripted(place, row, (), self.coord)
 
     @property
     def _first(self) -> Any:
         """The number of the row."""
         if not self.backwards:
             return self.counters[0]
-        last = c_ast.BinaryOp("-", self.trips[0], _number(1, self.coord), self.coord)
+        last = c_ast.BinaryOp("-", self.trips[0], number(1, self.coord), self.coord)
         return c_ast.BinaryOp("-", last, self.counters[0], self.coord)
 
     def loops(self, body: Any) -> Any:
         """The loops around a statement."""
         for counter, trips in reversed([*zip(self.counters, self.trips, strict=True)]):
-            body = counting_loop(counter.name, (_number(0, self.coord), "<", trips), [body], self.coord)
+            body = counting_loop(counter.name, (number(0, self.coord), "<", trips), [body], self.coord)
         return body
 
 
-def _subscripted(place: _Place, number: Any, inner: tuple[Any, ...], coord: Any) -> Any:
-    """The element with subscripts `inner` in the row of a number behind a place."""
+def _subscripted(place: _Place, row: Any, inner: tuple[Any, ...], coord: Any) -> Any:
+    """The element with subscripts `inner` in a row behind a place."""
     *outer, last = place.subscripts
-    first = number if _is_zero(last) else c_ast.BinaryOp("+", last, number, coord)
+    first = row if _is_zero(last) else c_ast.BinaryOp("+", last, row, coord)
     found: Any = c_ast.ID(place.array.name, coord)
     for subscript in (*outer, first, *inner):
         found = c_ast.ArrayRef(found, subscript, coord)
@@ -300,7 +300,3 @@ def _form(array: Variable) -> tuple[bool, bool, int]:
 
 def _is_zero(node: Any) -> bool:
     return isinstance(node, c_ast.Constant) and node.value == "0"
-
-
-def _number(value: int, coord: Any) -> c_ast.Constant:
-    return c_ast.Constant("int", str(value), coord)

@@ -24,11 +24,12 @@ from compiler.frontend.c_scop.normalize.trees import (
     contains,
     declared_names,
     following,
-    is_step,
+    head_parts,
     rebuild,
+    stepped,
     substitute,
     used_names,
-    variable_name,
+    written_names,
 )
 
 __all__ = ["counted_loops", "normalize_loops"]
@@ -81,12 +82,9 @@ def _ending(node: Any) -> list[Any] | None:
 
 def _comes_to_zero(step: Any, name: str) -> bool:
     """Whether a step shifts variable `name` right, divides it or clears its lowest bit."""
-    value = following(step)
-    if value is None and isinstance(step, c_ast.Assignment) and step.op == "=":
-        value = step.rvalue
-    if not isinstance(value, c_ast.BinaryOp) or clears_lowest_bit(value, name):
-        return isinstance(value, c_ast.BinaryOp)
-    return value.op in (">>", "/") and isinstance(value.left, c_ast.ID) and value.left.name == name
+    value = stepped(step)
+    divides = isinstance(value, c_ast.BinaryOp) and value.op in (">>", "/") and isinstance(value.left, c_ast.ID)
+    return clears_lowest_bit(value, name) or (divides and value.left.name == name)
 
 
 def _as_while(node: Any) -> tuple[list[Any], Any]:
@@ -96,17 +94,13 @@ def _as_while(node: Any) -> tuple[list[Any], Any]:
         return _tested_behind_its_step(node)
     if not isinstance(node, c_ast.For) or node.cond is None or contains(node.stmt, (c_ast.Continue,), _LOOPS):
         return [], node
-    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next] if node.next else []
-    loop = c_ast.While(node.cond, block([*block_items(node.stmt), *steps], node.coord), node.coord)
+    loop = c_ast.While(node.cond, block([*block_items(node.stmt), *head_parts(node.next)], node.coord), node.coord)
     if node.init is None:
         return [], loop
     own = {name for name, _, _ in _counters(node)}
     counters = {name for step in block_items(loop.stmt) for name in assigned_names(step)
                 if name in used_names(node.cond) and (_is_constant_step(step) or _comes_to_zero(step, name))}
-    if not counters or own & counters:
-        return [], node
-    return list(node.init.decls if isinstance(node.init, c_ast.DeclList) else
-                node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]), loop
+    return ([], node) if not counters or own & counters else (head_parts(node.init), loop)
 
 
 def _tested_behind_its_step(node: c_ast.While | c_ast.DoWhile) -> tuple[list[Any], Any]:
@@ -159,7 +153,7 @@ def _counted(before: list[Any], node: c_ast.While | c_ast.DoWhile) -> tuple[int,
     if place is None or name in assigned_names(between):
         return None
     value = _value_of(before[place])
-    if value is None or _written(between) & used_names(value):
+    if value is None or written_names(between) & used_names(value):
         return None
     one = c_ast.ID(name, node.coord)
     if isinstance(node, c_ast.DoWhile):
@@ -169,14 +163,6 @@ def _counted(before: list[Any], node: c_ast.While | c_ast.DoWhile) -> tuple[int,
         cond = c_ast.BinaryOp("||", first, cond, node.coord)
     init = c_ast.Assignment("=", one, value, node.coord)
     return place, c_ast.For(init, cond, step, block(body, node.coord), node.coord)
-
-
-def _written(node: Any) -> set[str]:
-    """Variables and arrays that statements may write."""
-    target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr if is_step(node) else None
-    own = used_names(node) if isinstance(node, c_ast.FuncCall) else set()
-    own |= {variable_name(target)} if target is not None else set()
-    return own.union(*(_written(child) for _, child in node.children()))
 
 
 def _parts(node: c_ast.While | c_ast.DoWhile) -> tuple[str, Any, Any, list[Any]] | None:
@@ -197,7 +183,7 @@ def _stepped_in_body(node: c_ast.While | c_ast.DoWhile, body: list[Any]) -> tupl
         names, after = assigned_names(body[place]), body[place + 1:]
         if len(names) == 1 and names[0] in used_names(node.cond) and _is_step_of(body[place], names[0], body):
             behind = block(after, None)
-            keeps = not (names[0] in used_names(behind) or used_names(body[place]) & _written(behind))
+            keeps = not (names[0] in used_names(behind) or used_names(body[place]) & written_names(behind))
             if keeps and not contains(behind, (c_ast.Break,), _LOOPS):
                 others = body[:place] + after
                 if not _is_constant_step(body[place]) or names[0] not in assigned_names(block(others, None)):
@@ -209,18 +195,13 @@ def _stepped_in_body(node: c_ast.While | c_ast.DoWhile, body: list[Any]) -> tupl
 
 def _is_constant_step(node: Any) -> bool:
     """Whether a statement steps a variable by a constant."""
-    if not isinstance(node, c_ast.Assignment):
-        return is_step(node)
-    try:
-        return node.op in ("+=", "-=") and evaluate(node.rvalue) != 0
-    except NotConstant:
-        return False
+    return not isinstance(node, c_ast.ExprList) and _head_steps(node) is not None
 
 
 def _is_step_of(node: Any, name: str, body: list[Any]) -> bool:
     """Whether a statement computes variable `name` from itself, and not with what the `body` declares."""
-    value = node.rvalue if isinstance(node, c_ast.Assignment) else None
-    again = is_step(node) or (value is not None and (node.op != "=" or name in used_names(value)))
+    value = stepped(node)
+    again = value is not None and name in used_names(value)
     return again and not used_names(node) & declared_names(block(body, None))
 
 
@@ -264,9 +245,8 @@ def _counters(node: c_ast.For) -> list[tuple[str, Any, Any]]:
     """Name, first value and declaration (None for an assignment) of every counter that a head sets."""
     if isinstance(node.init, c_ast.DeclList):
         return [(d.name, d.init, d) for d in node.init.decls]
-    inits = node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]
     return [(i.lvalue.name, i.rvalue, None) if isinstance(i, c_ast.Assignment) and isinstance(i.lvalue, c_ast.ID)
-            else ("", None, None) for i in inits]
+            else ("", None, None) for i in head_parts(node.init)]
 
 
 def _tested_by_stepping(node: c_ast.For) -> Any:
@@ -330,11 +310,9 @@ def _two_counters(node: c_ast.For) -> Any:
 def _one_counter(node: c_ast.For) -> Any:
     """A head that sets and steps more than its counter with that alone: the others are set before the loop and stepped
     at the end of its body."""
-    steps = node.next.exprs if isinstance(node.next, c_ast.ExprList) else [node.next]
+    steps, inits = head_parts(node.next), head_parts(node.init)
     found = [part for part in _counters(node) if part[0] and part[1] is not None and node.cond is not None
              and part[0] in used_names(node.cond) and any(part[0] in (_head_steps(step) or ()) for step in steps)]
-    inits = node.init.decls if isinstance(node.init, c_ast.DeclList) else \
-        node.init.exprs if isinstance(node.init, c_ast.ExprList) else [node.init]
     if not found or len(steps) + len(inits) < 3:
         return None
     name, first, declaration = found[0]
@@ -371,7 +349,7 @@ def _function_of(name: str, first: Any, step: int, start: Any, other: int, coord
 def _head_steps(node: Any) -> dict[str, int] | None:
     """Constant steps of the counters, by name."""
     found: dict[str, int] = {}
-    for item in node.exprs if isinstance(node, c_ast.ExprList) else [node]:
+    for item in head_parts(node):
         if isinstance(item, c_ast.UnaryOp) and item.op in _STEPS and isinstance(item.expr, c_ast.ID):
             found[item.expr.name] = _STEPS[item.op]
         elif isinstance(item, c_ast.Assignment) and item.op in ("+=", "-=") and isinstance(item.lvalue, c_ast.ID):

@@ -31,9 +31,10 @@ from compiler.frontend.c_scop.normalize.trees import (
     contains,
     counting_loop,
     declared,
-    following,
+    head_parts,
     is_step,
     rebuild,
+    stepped,
     substitute,
 )
 from compiler.frontend.c_scop.types import type_names
@@ -93,7 +94,7 @@ def bounded(loop: Any, most: Any, refuse: Refuse, trip: str, reason: str) -> lis
         made = [_counted(trip, "<=", most, [leaves, inside], coord)]
     else:
         made = [_counted(trip, "<", most, [leaves, *body], coord), c_ast.If(loop.cond, wrong, None, coord)]
-    first = [item for part in before for item in (part.decls if isinstance(part, c_ast.DeclList) else [part])]
+    first = [item for part in before for item in head_parts(part)]
     return [block([*first, *made], coord)] if first else made
 
 
@@ -131,9 +132,8 @@ def with_hidden_iterator(loop: c_ast.For, name: str, flag: str, hidden: str, typ
     counter, on = c_ast.ID(hidden, coord), c_ast.ID(flag, coord)
     replaced = {part: substitute(getattr(marked, part), name, counter) for part in ("cond", "next", "stmt")}
     [body] = replaced["stmt"].block_items
-    step = replaced["next"]
-    stepped = step.rvalue if isinstance(step, c_ast.Assignment) and step.op == "=" else following(step)
-    follows = c_ast.If(on, c_ast.Assignment("=", c_ast.ID(name, coord), stepped, coord), None, coord)
+    after = c_ast.Assignment("=", c_ast.ID(name, coord), stepped(replaced["next"]), coord)
+    follows = c_ast.If(on, after, None, coord)
     inside = c_ast.If(body.cond, block([*block_items(body.iftrue), follows], coord), None, coord)
     start = c_ast.Assignment("=", c_ast.ID(name, coord), loop.init.rvalue, coord)
     counted = declared(hidden, type_names(type), loop.init.rvalue, coord)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pycparser import c_ast
@@ -11,8 +11,9 @@ from pycparser import c_ast
 from compiler.frontend.c_scop.constants import NotConstant, evaluate
 
 __all__ = ["Converted", "Unreachable", "accessed", "assigned_names", "block", "block_items", "clears_lowest_bit",
-           "contains", "counting_loop", "declared", "declared_names", "evaluated", "following", "is_step", "is_true",
-           "rebuild", "substitute", "used_names", "variable_name"]
+           "contains", "counting_loop", "declared", "declared_names", "evaluated", "following", "head_parts", "is_step",
+           "is_true", "nodes", "number", "rebuild", "stepped", "substitute", "used_names", "variable_name",
+           "written_names"]
 
 _BRANCHING = ("&&", "||")
 
@@ -134,6 +135,19 @@ def following(step: Any) -> c_ast.BinaryOp | None:
     return None
 
 
+def stepped(step: Any) -> Any:
+    """The value of a variable after a step, or an assignment, of it; None for other statements."""
+    plain = isinstance(step, c_ast.Assignment) and step.op == "="
+    return step.rvalue if plain else following(step)
+
+
+def head_parts(node: Any) -> list[Any]:
+    """The declarations or expressions of which a part of a loop's head consists."""
+    if isinstance(node, c_ast.DeclList):
+        return list(node.decls)
+    return list(node.exprs) if isinstance(node, c_ast.ExprList) else [] if node is None else [node]
+
+
 def evaluated(node: Any) -> list[Any]:
     """The children of an expression or of an ``if`` that C evaluates whenever it evaluates the node."""
     match node:
@@ -159,6 +173,25 @@ def variable_name(node: Any) -> str:
     return whole.name if isinstance(whole, c_ast.ID) else ""
 
 
+def nodes(node: Any) -> Iterator[Any]:
+    """`node` and all nodes inside of it, however deep, in the order of the text."""
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        yield inner
+        stack.extend(child for _, child in reversed(inner.children()))
+
+
+def written_names(node: Any) -> set[str]:
+    """Variables and arrays that statements may write: what they assign or step, and all that is in their calls."""
+    found: set[str] = set()
+    for inner in nodes(node):
+        target = inner.lvalue if isinstance(inner, c_ast.Assignment) else inner.expr if is_step(inner) else None
+        found |= {variable_name(target)} if target is not None else set()
+        found |= used_names(inner) if isinstance(inner, c_ast.FuncCall) else set()
+    return found - {""}
+
+
 def used_names(node: Any) -> set[str]:
     """Variables and functions that occur in `node`."""
     own = {node.name} if isinstance(node, c_ast.ID) else set()
@@ -176,6 +209,11 @@ def block_items(node: Any) -> list[Any]:
     if node is None:
         return []
     return list(node.block_items or []) if isinstance(node, c_ast.Compound) else [node]
+
+
+def number(value: int, coord: Any) -> c_ast.Constant:
+    """An integer constant."""
+    return c_ast.Constant("int", str(value), coord)
 
 
 def declared(name: str, type: list[str], value: Any, coord: Any) -> c_ast.Decl:
