@@ -80,6 +80,13 @@ def test_a_step_that_need_not_come_to_zero_is_refused() -> None:
         parse_scop(FUNCTION.format(loop="int v = a[i]; while (v) { v >>= 1; d++; }"))
 
 
+@pytest.mark.parametrize("step", ["v = v & b[i]", "v &= b[i]"])
+def test_bits_that_a_mask_clears_need_not_come_to_zero(step: str) -> None:
+    """Only where the lowest bit is cleared every trip has one bit less."""
+    with pytest.raises(ScopError, match=r"the step of loop 'v' must be a constant.*max_trips\(N\)"):
+        parse_scop(FUNCTION.format(loop=f"unsigned v = a[i]; for (; v; {step}) d++;"))
+
+
 def test_a_counter_that_is_used_behind_its_step_is_none() -> None:
     loop = "for (int p = a[i]; p >= 0 && d < 8; p = a[p & 7]) { d++; e += d; }"
     with pytest.raises(ScopError, match=r"the step of loop 'p' must be a constant.*max_trips\(N\)"):

@@ -20,7 +20,8 @@ from compiler.frontend.c_scop.normalize.trees import (
     clears_lowest_bit,
     declared_names,
     evaluated,
-    following,
+    number,
+    stepped,
     used_names,
 )
 from compiler.frontend.c_scop.types import promote, usual
@@ -159,18 +160,15 @@ def _counter(loop: c_ast.For, name: str, type: Int, changed: Collection[str], va
 
 def _update(step: Any, name: str) -> tuple[str, Any] | None:
     """Operator and operand of a step."""
-    match step:
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=c_ast.BinaryOp() as value) if found == name:
-            if clears_lowest_bit(value, name):
-                return "&", c_ast.Constant("int", "1", value.coord)
-            if isinstance(value.left, c_ast.ID) and value.left.name == name:
-                return value.op, value.right
-            if isinstance(value.right, c_ast.ID) and value.right.name == name and value.op in ("+", "*"):
-                return value.op, value.left
-    value = following(step)
-    if value is not None and value.op == "&":
-        return ("&", c_ast.Constant("int", "1", value.coord)) if clears_lowest_bit(value, name) else None
-    return (value.op, value.right) if value is not None and value.left.name == name else None
+    value = stepped(step)
+    if assigned_names(step) != [name] or not isinstance(value, c_ast.BinaryOp):
+        return None
+    if clears_lowest_bit(value, name):
+        return "&", number(1, value.coord)
+    if isinstance(value.left, c_ast.ID) and value.left.name == name:
+        return None if value.op == "&" else (value.op, value.right)
+    swapped = isinstance(value.right, c_ast.ID) and value.right.name == name and value.op in ("+", "*")
+    return (value.op, value.left) if swapped else None
 
 
 def _tests(cond: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -185,7 +183,7 @@ def _tests(cond: Any, name: str) -> Iterator[tuple[str, Any]]:
             if isinstance(cond.right, c_ast.ID) and cond.right.name == name:
                 yield _REVERSED[cond.op], cond.left
         case c_ast.ID() if cond.name == name:
-            yield "!=", c_ast.Constant("int", "0", cond.coord)
+            yield "!=", number(0, cond.coord)
 
 
 def _indexed_sizes(body: Any, name: str, shape: Callable[[str], Sequence[int | None]]) -> Iterator[int]:
