@@ -391,8 +391,10 @@ def _unrolled(node: c_ast.For) -> Any:
 def _with_linear_condition(node: c_ast.For) -> Any:
     """``for (i = 2; i * i < n; i++)`` between constants with the first value that fails in the condition."""
     counters, steps = _counters(node), _head_steps(node.next)
+    if len(counters) != 1:
+        return None
     name, first, _ = counters[0]
-    if len(counters) != 1 or steps is None or [*steps] != [name] or name in assigned_names(node.stmt):
+    if steps is None or [*steps] != [name] or name in assigned_names(node.stmt):
         return None
     if node.cond is None or not _is_nonlinear(node.cond, name):
         return None
