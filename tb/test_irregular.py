@@ -148,6 +148,31 @@ def test_an_index_outside_ends_the_run_with_its_place(text: str, access: str, in
         design.simulate(inputs, simulator)
 
 
+FOLLOW = """void f(const int next[8], int y[8]) {
+#pragma scop
+    int p = 0;
+    for (int k = 0; k < 8; k++) {
+        if (next[p] == 0) break;
+        p = next[p];
+        y[k] = p;
+    }
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize(("target", "error"), [("fpga", FpgaError), ("dataflow", DataflowError)])
+def test_an_index_outside_may_decide_whether_a_loop_ends(target: str, error: type[Exception], simulator: str) -> None:
+    """What is read outside is undefined, and so is all that follows; the run ends with the error all the same."""
+    program = parse_scop(FOLLOW, "f.c")
+    inputs = {"next": np.array([3, 0, 1, 6, 0, 0, 2, 0]), "y_in": np.zeros(8, np.int32)}
+    design = compiler.compile(program, target=target)
+    run = design.simulate(inputs, simulator)
+    assert run.outputs["y"].tolist() == interpret(program, inputs)["y"].tolist() == [3, 6, 2, 1, 0, 0, 0, 0]
+    inputs["next"][2] = 11
+    with pytest.raises(error, match=r"error INDEX: statement '\w+' \(f.c:\d\) reads 'next' at 11, outside its 8"):
+        design.simulate(inputs, simulator)
+
+
 NESTS = {"histogram": (histogram, {"x": X}), "gather": (gather, {"b": B, "a": A, "t": T})}
 
 

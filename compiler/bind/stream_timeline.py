@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.dma.chunks import CHUNK_WORDS, CHUNKS_UNDER_WAY, QUEUE_WORDS
+from hw.dma.chunks import CHUNK_WORDS, CHUNKS_UNDER_WAY, NEAR_STREAMS, QUEUE_WORDS
 from hw.dma.spec import PAGE_BYTES, DmaSpec
 from hw.main_memory import MainMemory
 
@@ -158,6 +158,7 @@ class _Play:
         self.inputs, self.outputs, self.memory, self.timing = inputs, outputs, memory, timing
         self.stalls = _Stalls(timing.first_step)
         self.read, self.write = _Channel(memory, timing), _Channel(memory, timing)
+        self.first_beat = 1 + (len(outputs) > NEAR_STREAMS)  # clock cycles from an address to its first data
         self.turn = {id(inputs): 0, id(outputs): 0}
 
     def cycles(self) -> int:
@@ -213,7 +214,7 @@ class _Play:
 
     def _store(self, number: int, time: int) -> None:
         stream = self.outputs[number]
-        beats = self.write.move(time + self.timing.departure, stream.bursts(), 1)
+        beats = self.write.move(time + self.timing.departure, stream.bursts(), self.first_beat)
         for word, beat in zip(stream.next_words, beats, strict=False):
             if word + QUEUE_WORDS - 2 < len(stream.made):
                 self.stalls.require(int(stream.made[word + QUEUE_WORDS - 2]), beat)

@@ -14,6 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dataflow.affine import evaluate_pieces, piecewise_column, piecewise_value
+from hw.dataflow.affine_tables import involved_in_pieces
 from hw.dataflow.spec import Counter
 
 __all__ = ["CounterChain", "counter_columns", "counter_vectors"]
@@ -31,6 +32,7 @@ class CounterChain(wiring.Component):
 
     def __init__(self, counters: tuple[Counter, ...], held: int = 0, jump: tuple[int, int] | None = None):
         self.counters, self.held, self.jump = counters, held, jump
+        self._lows: dict[tuple[int, ...], tuple[Value, list[Value]]] = {}  # with what the key's identities are those of
         super().__init__({
             "en": In(1),
             "load": In(1),
@@ -61,26 +63,53 @@ class CounterChain(wiring.Component):
         return m
 
     def _advance(self, m: Module, steps: list[Value]) -> None:
-        """`steps[k]`: all counters inside number k wrap."""
-        following: list[Value] = []
+        """`steps[k]`: all counters inside number k wrap. Where counters begin depends on those outside them, so what
+        follows is computed for every counter that may be the one that steps, and chosen when it is known which is."""
+        first = self._starting()
+        following = [self._following(k) for k in range(len(self.counters))]
         for k, counter in enumerate(self.counters):
             value = getattr(self, f"c{k}")
-            after = Signal(counter.shape, name=f"after{k}")
             if k < self.held:
-                m.d.comb += after.eq(Mux(self.load, getattr(self, f"size{k}"), value))
                 with m.If(self.load):
-                    m.d.sync += value.eq(after)
-                following.append(after)
+                    m.d.sync += value.eq(getattr(self, f"size{k}"))
                 continue
-            low = piecewise_value(counter.low, following)
-            restart = getattr(self, f"wrap{k}") | self.load
-            following_value = value + 1
-            if self.jump and self.jump[0] == k:
-                following_value = Mux(self.skip, Const(self.jump[1], counter.shape), following_value)
-            m.d.comb += after.eq(Mux(restart, low, Mux(steps[k], following_value, value)))
+            restarted: Value = first[k]
+            for stepping in range(self.held, k):
+                restarted = Mux(getattr(self, f"wrap{stepping}"), restarted, following[stepping][k])
+            after = Signal(counter.shape, name=f"after{k}")
+            stepped = Mux(steps[k], following[k][k], value)
+            m.d.comb += after.eq(Mux(self.load, first[k], Mux(getattr(self, f"wrap{k}"), restarted, stepped)))
             with m.If(self.en | self.load):
                 m.d.sync += value.eq(after)
-            following.append(after)
+
+    def _starting(self) -> list[Value]:
+        """The first vector."""
+        return self._restarted([getattr(self, f"size{k}") for k in range(self.held)])
+
+    def _following(self, stepping: int) -> list[Value]:
+        """The vector that follows if counter number `stepping` is the one that steps."""
+        value = _fitted(self.vector[stepping] + 1, self.counters[stepping])
+        if self.jump and self.jump[0] == stepping:
+            value = Mux(self.skip, Const(self.jump[1], self.counters[stepping].shape), value)
+        return self._restarted([*self.vector[:stepping], value])
+
+    def _restarted(self, vector: list[Value]) -> list[Value]:
+        """All of a vector, of which the counters outside are given; the others begin. Where that depends on the same
+        values, it is built once."""
+        for k, counter in enumerate(self.counters[len(vector):], len(vector)):
+            key = (k, *(id(vector[number]) for number in sorted(involved_in_pieces(counter.low))))
+            if key not in self._lows:
+                self._lows[key] = _fitted(piecewise_value(counter.low, vector), counter), vector
+            vector = [*vector, self._lows[key][0]]
+        return vector
+
+
+def _fitted(value: Value, counter: Counter) -> Value:
+    """A value that the counter can have, in its bits."""
+    if len(value) <= counter.shape.width:
+        return value
+    bits = value[: counter.shape.width]
+    return bits.as_signed() if counter.shape.signed else bits
 
 
 def counter_vectors(counters: tuple[Counter, ...]) -> Iterator[tuple[int, ...]]:

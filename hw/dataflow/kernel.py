@@ -35,12 +35,13 @@ class Kernel(wiring.Component):
     steps of the run so far, `stalls`: cycles in which it stood still; the run takes `KernelSpec.total_ticks` ticks.
     ``size0`` ...: run-time sizes, which `start` takes. `observe` adds, for channel number k if it is a queue, the
     output ``peak_k``: the most words there have been in it. If it has traps, `trap`: an access was outside of its
-    memory since reset, the first one by number (`KernelSpec.accesses`) `trap_access` with `trap_index`; the kernel
-    stands still then, before the word can leave.
+    memory since reset, the first one by number (`KernelSpec.accesses`) `trap_access` with `trap_index`, which come a
+    cycle later; the kernel stands still then, before the word can leave. `late_trap`, for users that keep what comes
+    from it: all three are there `TRAP_CYCLES` after it, and while `looking`, there may be one of the last cycles.
     """
 
-    def __init__(self, spec: KernelSpec, *, observe: bool = False):
-        self.spec = spec
+    def __init__(self, spec: KernelSpec, *, observe: bool = False, late_trap: bool = False):
+        self.spec, self.late_trap = spec, late_trap and spec.traps
         self.observe = observe
         queues = [k for k, channel in enumerate(spec.channels) if channel.queued]
         super().__init__({
@@ -54,6 +55,7 @@ class Kernel(wiring.Component):
             **{f"i_{s.name}": In(stream.Signature(s.word.shape)) for s in spec.inputs},
             **{f"o_{s.name}": Out(stream.Signature(s.word.shape)) for s in spec.outputs},
             **(_TRAP if spec.traps else {}),
+            **({"looking": Out(1)} if self.late_trap else {}),
             **({f"peak_{k}": Out(range(spec.channels[k].depth + 1)) for k in queues} if observe else {}),
         })
 
@@ -84,7 +86,8 @@ class Kernel(wiring.Component):
         if spec.exit:
             self._leave(m, spec.exit)
         if spec.traps:
-            self._accesses.finish()
+            looking = self._accesses.finish(self.late_trap)
+            m.d.comb += [self.looking.eq(looking)] if self.late_trap else []
             m.d.comb += [getattr(self, name).eq(getattr(self._accesses, name)) for name in _TRAP]
         return m
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from amaranth.hdl import Module, Signal, Value, signed
+from amaranth.hdl import Const, Module, Signal, Value, signed
 
 from hw.dataflow.operators import Unit
 from hw.dataflow.spec import KernelSpec, Operator, Word
@@ -96,9 +96,12 @@ class MemoryAccesses:
         access, memory, _ = port
         if not self._spec.memories[operator.value].trap:
             return
-        self._outside.append(Outside(access, index, happens & ((index < 0) | (index >= memory.depth))))
+        self._outside.append(Outside(access, index, memory.depth, happens))
 
-    def finish(self) -> None:
-        """Build the trap, when all units have been built."""
+    def finish(self, late: bool) -> Value:
+        """Build the trap, when all units have been built; whether an access of the last ticks is still looked at."""
         trap = Trap(self.trap, self.trap_access, self.trap_index)
-        trap.keep_first(self._m, self._en, self._outside)
+        if late:
+            return trap.keep_first(self._m, self._en, self._outside)
+        trap.stop_at_first(self._m, self._en, self._outside)
+        return Const(0, 1)

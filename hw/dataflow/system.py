@@ -35,7 +35,7 @@ class DataflowSystem(wiring.Component):
     A run fetches every input stream from its address, runs the kernel and stores every output stream. A memory error, a
     size that the kernel is not made for, a stream beyond the last address, an access outside of an array, ``clear`` or
     the watchdog ends it with a code in STATUS; the next start begins from a clean state. `core`: what runs between the
-    streams of `spec` instead of a `Kernel`, with the same ports.
+    streams of `spec` instead of a `Kernel` with `late_trap`, with the same ports.
     """
 
     def __init__(self, spec: StreamPorts, core: wiring.Component | None = None, bus_bits: int = 64):
@@ -56,7 +56,7 @@ class DataflowSystem(wiring.Component):
         self._kernel: Any = self._core
         if self._core is None:
             assert isinstance(spec, KernelSpec)
-            self._kernel = Kernel(spec)
+            self._kernel = Kernel(spec, late_trap=True)
         self._writer = StreamWriter(spec.outputs, self.bus_bits)
         self._reader = StreamReader(spec.inputs, self.bus_bits) if spec.inputs else None
         m.submodules.registers = self._registers
@@ -114,14 +114,15 @@ class DataflowSystem(wiring.Component):
 
     def _control(self, m: Module, flush: Signal, good: Value) -> None:
         registers, kernel, writer, reader = self._registers, self._kernel, self._writer, self._reader
-        causes, faults = [RunError.WRITE], [writer.error]
+        causes, faults, busy = [RunError.WRITE], [writer.error], kernel.busy
         if reader is not None:
             causes, faults = [*causes, RunError.READ], [*faults, reader.error]
         if self.spec.ports.traps:
             causes, faults = [RunError.INDEX, *causes], [kernel.trap, *faults]
+            busy = busy | kernel.looking
             m.d.comb += [registers.trap_access.eq(kernel.trap_access), registers.trap_index.eq(kernel.trap_index)]
         m.submodules.control = control = RunControl(RunError, causes, (RunError.SIZE, RunError.ADDRESS))
-        connect_run(m, control, registers, reader, writer, kernel.busy)
+        connect_run(m, control, registers, reader, writer, busy)
         wall = Signal(32)
         m.d.comb += [
             control.faults.eq(Cat(faults)), control.refused.eq(Cat(~good, wraps_around(self._areas()))),

@@ -100,6 +100,7 @@ class _Turns(wiring.Component):
         choice, chunk = self.choice, CHUNK_WORDS * self.bus_bytes
         places = [Signal(32, name=f"place{k}") for k in range(len(self.most))]
         lefts = [Signal(range(n + 1), name=f"left{k}") for k, n in enumerate(self.most)]
+        some = Signal(len(self.most))  # of which streams there is anything left
         following, chosen = Signal.like(choice.turn), Signal()
         place, rest, able = Signal(32), Signal(range(max(self.most) + 1)), Signal()
         kept = Signal.like(rest)
@@ -107,11 +108,10 @@ class _Turns(wiring.Component):
             for k in range(len(self.most)):
                 with m.Case(k):
                     m.d.comb += [place.eq(places[k]), rest.eq(lefts[k]), able.eq(choice.able[k] & choice.left[k])]
-        m.d.comb += choice.go.eq(chosen & ~choice.busy)
+        m.d.comb += [choice.go.eq(chosen & ~choice.busy), choice.left.eq(some)]
         for k, left in enumerate(lefts):
             words = (left + self.bus_bytes - 1)[self.bus_bytes.bit_length() - 1 :]
-            m.d.comb += [choice.left[k].eq(left != 0),
-                         choice.words[k].eq(Mux(left >= chunk, CHUNK_WORDS, words))]
+            m.d.comb += choice.words[k].eq(Mux(left >= chunk, CHUNK_WORDS, words))
         with m.If(~choice.busy & ~chosen):
             m.d.sync += [
                 choice.turn.eq(following), choice.from_.eq(place), kept.eq(rest), chosen.eq(able),
@@ -123,11 +123,13 @@ class _Turns(wiring.Component):
             with m.Switch(choice.turn):
                 for k in range(len(self.most)):
                     with m.Case(k):
-                        m.d.sync += [places[k].eq(choice.from_ + choice.bytes), lefts[k].eq(kept - choice.bytes)]
+                        m.d.sync += [places[k].eq(choice.from_ + choice.bytes), lefts[k].eq(kept - choice.bytes),
+                                     some[k].eq(kept != choice.bytes)]
         with m.If(self.load):
             m.d.sync += [chosen.eq(0), following.eq(0)]
             for k, (start, left) in enumerate(zip(places, lefts, strict=True)):
-                m.d.sync += [start.eq(self.address[k]), left.eq(getattr(self, f"bytes{k}"))]
+                length = getattr(self, f"bytes{k}")
+                m.d.sync += [start.eq(self.address[k]), left.eq(length), some[k].eq(length != 0)]
         return m
 
 

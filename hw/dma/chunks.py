@@ -22,7 +22,8 @@ from hw.dma.spec import DmaSpec
 from hw.dma.word_queue import WordQueue
 from hw.dma.writer import BurstWriter
 
-__all__ = ["BUSES", "CHUNKS_UNDER_WAY", "CHUNK_WORDS", "QUEUE_WORDS", "ChunkChoice", "ChunkReader", "ChunkWriter"]
+__all__ = ["BUSES", "CHUNKS_UNDER_WAY", "CHUNK_WORDS", "NEAR_STREAMS", "QUEUE_WORDS", "ChunkChoice", "ChunkReader",
+           "ChunkWriter"]
 
 BUSES = (32, 64, 128, 256, 512)
 """Bits of a memory bus."""
@@ -30,6 +31,10 @@ BUSES = (32, 64, 128, 256, 512)
 CHUNK_WORDS = 16
 QUEUE_WORDS = 8 * CHUNK_WORDS
 CHUNKS_UNDER_WAY = 8
+
+NEAR_STREAMS = 4
+"""Output streams up to which words go from their queues to their lanes of the bus in a cycle; those of more streams
+are chosen among in a cycle of its own."""
 
 
 class ChunkChoice(wiring.Signature):
@@ -114,7 +119,7 @@ class ChunkWriter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.engine = engine = BurstWriter(self.dma, ahead=True)
+        m.submodules.engine = engine = BurstWriter(self.dma, ahead=True, late=self.count > NEAR_STREAMS)
         m.submodules.owners = owners = _Owners(self.count)
         connect(m, engine.aw, flipped(self.aw))
         connect(m, engine.w, flipped(self.w))

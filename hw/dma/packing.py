@@ -77,15 +77,16 @@ class Packer(wiring.Component):
 
 
 class Unpacker(wiring.Component):
-    """Deals the bytes of a packed stream out to beats; latency one cycle, one beat per cycle.
+    """Deals the bytes of a packed stream out to beats; one beat per cycle. Latency one cycle, or (`late`) two: bytes
+    go to their lanes a cycle after it is known whose they are, for words that come a long way.
 
     Ports: `word` (stream of `data_width` bits), `beat` (stream of `spec.beat`), `data` (stream of AXI `w` payload).
     After the last beat of a tile what is left of the last word is dropped. While `blank`, beats have no strobes
     and take no words.
     """
 
-    def __init__(self, spec: DmaSpec):
-        self.spec = spec
+    def __init__(self, spec: DmaSpec, late: bool = False):
+        self.spec, self.late = spec, late
         self.payload = data.StructLayout({"data": spec.data_width, "strb": spec.bytes, "last": 1})
         super().__init__({
             "word": In(stream.Signature(spec.data_width)),
@@ -102,35 +103,51 @@ class Unpacker(wiring.Component):
         fill = Signal(range(size))
         room, more, go = Signal(), Signal(), Signal()
         m.d.comb += [
-            room.eq(~self.data.valid | self.data.ready),
             more.eq((beat.count > fill) & ~self.blank),
             go.eq(self.beat.valid & room & (self.word.valid | ~more)),
             self.beat.ready.eq(go),
             self.word.ready.eq(go & more),
         ]
-        placed = self._place(m, held, fill)
-        with m.If(self.data.ready):
-            m.d.sync += self.data.valid.eq(0)
         with m.If(go):
-            m.d.sync += [
-                self.data.valid.eq(1),
-                self.data.p.data.eq(placed),
-                self.data.p.strb.eq(self._strobes()),
-                self.data.p.last.eq(beat.last),
-                fill.eq(Mux(beat.tile_last | self.blank, 0, fill - beat.count)),
-            ]
+            m.d.sync += fill.eq(Mux(beat.tile_last | self.blank, 0, fill - beat.count))
         with m.If(go & more):
             m.d.sync += held.eq(self.word.payload)
+        made = [self._joined(held, fill), (fill + beat.lane)[:size.bit_length() - 1], self._strobes(), beat.last]
+        out = Signal()  # the register of the payload takes another beat
+        m.d.comb += out.eq(~self.data.valid | self.data.ready)
+        if self.late:
+            valid, made = self._registered(m, go, out, made, room)
+        else:
+            valid = go
+            m.d.comb += room.eq(out)
+        joined, amount, strobes, last = made
+        placed = rotate_bytes(m, joined, amount, size)
+        with m.If(self.data.ready):
+            m.d.sync += self.data.valid.eq(0)
+        with m.If(out & valid):
+            m.d.sync += [self.data.valid.eq(1), self.data.p.data.eq(placed), self.data.p.strb.eq(strobes),
+                         self.data.p.last.eq(last)]
         return m
 
-    def _place(self, m: Module, held: Value, fill: Value) -> Value:
-        """The next bytes of the stream, first one in the beat's lane. The last `fill` bytes of `held` come first."""
+    @staticmethod
+    def _registered(m: Module, go: Value, out: Value, made: list[Value], room: Signal) -> tuple[Value, list[Value]]:
+        """A register of its own between what is `made` with `go` and the register of the payload; it has `room`."""
+        valid = Signal()
+        kept = [Signal(value.shape(), name=f"kept{k}") for k, value in enumerate(made)]
+        m.d.comb += room.eq(~valid | out)
+        with m.If(room):
+            m.d.sync += valid.eq(go)
+        with m.If(go):
+            m.d.sync += [register.eq(value) for register, value in zip(kept, made, strict=True)]
+        return valid, list(kept)
+
+    def _joined(self, held: Value, fill: Value) -> Value:
+        """The next bytes of the stream: the last `fill` bytes of `held`, in their lanes, and bytes of `word`."""
         size = self.spec.bytes
-        joined = Cat(
+        return Cat(
             Mux(index + fill >= size, held.word_select(index, 8), self.word.payload.word_select(index, 8))
             for index in range(size)
         )
-        return rotate_bytes(m, joined, fill + self.beat.p.lane, size)
 
     def _strobes(self) -> Value:
         beat = self.beat.p

@@ -28,7 +28,8 @@ class _State(Enum):
 class RunControl(wiring.Component):
     """A run is a cycle with `flush` (the engines are reset), one with `begin`, and then `running` until it is
     `complete`, a fault comes up, the host aborts it, or the watchdog expires. The last three leave a code in `error`
-    and are followed by `stop` until the engines are `idle`.
+    and are followed by `stop`, until the engines are `idle` and then until the next run: a chunk that waits for its
+    turn does not begin behind the end.
 
     Host: `start`, `clear` (pulses; `hw.dma.registers.RUN_CONTROL`), `limit` (register WATCHDOG); `busy`, `done`,
     `start_ignored`, `error` (`hw.dma.registers.RUN_STATUS`). `done` comes with the end of `busy`; but at once if the
@@ -76,8 +77,9 @@ class RunControl(wiring.Component):
         """What a state tells the engines is in registers of its own: `flush` resets all of them."""
         m.d.sync += [self._state.eq(state), self.busy.eq(state is not _State.IDLE)]
         m.d.sync += [port.eq(state is told) for port, told in (
-            (self.flush, _State.FLUSH), (self.begin, _State.BEGIN), (self.running, _State.RUN),
-            (self.stop, _State.STOP))]
+            (self.flush, _State.FLUSH), (self.begin, _State.BEGIN), (self.running, _State.RUN))]
+        if state is not _State.IDLE:
+            m.d.sync += self.stop.eq(state is _State.STOP)
 
     def _fail(self, m: Module, error: IntEnum) -> None:
         self._enter(m, _State.STOP)

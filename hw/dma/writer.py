@@ -17,7 +17,7 @@ __all__ = ["BurstWriter"]
 
 class BurstWriter(wiring.Component):
     """Writes tiles: one at a time, or (`ahead`) the next one from when the addresses of the one before are out. The
-    first address is out five cycles after the job.
+    first address is out five cycles after the job; data are a cycle later if they come a long way (`late`).
 
     Ports: `job` (stream of `TILE_JOB`, taken when idle) starts a tile, whose bytes are taken from `word` (stream of
     `data_width` bits, first byte in the low bits, rows without gaps; what is left of the tile's last word is
@@ -31,8 +31,8 @@ class BurstWriter(wiring.Component):
     follows.
     """
 
-    def __init__(self, spec: DmaSpec, ahead: bool = False):
-        self.spec, self.ahead = spec, ahead
+    def __init__(self, spec: DmaSpec, ahead: bool = False, late: bool = False):
+        self.spec, self.ahead, self.late = spec, ahead, late
         axi = Axi4Signature(data_width=spec.data_width).members
         super().__init__({
             "job": In(stream.Signature(TILE_JOB)),
@@ -96,7 +96,7 @@ class BurstWriter(wiring.Component):
 
     def _send(self, m: Module, pending: SyncFIFO, giving_up: Signal) -> None:
         m.submodules.beats = beats = BeatCounter(self.spec)
-        m.submodules.unpacker = unpacker = Unpacker(self.spec)
+        m.submodules.unpacker = unpacker = Unpacker(self.spec, self.late)
         connect(m, beats.beat, unpacker.beat)
         connect(m, wiring.flipped(self.word), unpacker.word)
         connect(m, wiring.flipped(self.w), unpacker.data)

@@ -53,12 +53,14 @@ class AddressedMemory(wiring.Component):
             m.submodules[f"copy{number}"] = memory
             write = memory.write_port()
             m.d.comb += [write.en.eq(self.en & self.store.any()), write.addr.eq(address), write.data.eq(data)]
-            word = self._read(m, memory, write, wanted)
-            if valid is not None and self.initial is not None:
+            word, known = self._read(m, memory, write, wanted), None
+            if valid is not None:
                 m.d.comb += valid.asked[number].eq(wanted)
-                word = Mux(valid.valid[number], word, Const(self.initial, self.shape))
+                known = valid.valid[number]
             if self.forwarded > 1:
-                word = self._overtaken(m, word, wanted, address, data)
+                word, known = self._overtaken(m, word, known, wanted, address, data)
+            if known is not None and self.initial is not None:
+                word = Mux(known, word, Const(self.initial, self.shape))
             m.d.comb += found.eq(word)
         return m
 
@@ -86,12 +88,19 @@ class AddressedMemory(wiring.Component):
                      valid.address.eq(address)]
         return valid
 
-    def _overtaken(self, m: Module, word: Value, wanted: Value, address: Value, data: Value) -> Value:
-        """`word`, or `data` if that is just being stored where the load has looked, a cycle later."""
+    def _overtaken(self, m: Module, word: Value, known: Value | None, wanted: Value, address: Value,
+                   data: Value) -> tuple[Value, Value | None]:
+        """`word`, or `data` if that is just being stored where the load has looked, a cycle later; and whether it has
+        ever been stored, if `known` says that of `word`. Both have registers: which of the words that a memory gives
+        late is the right one must not wait for whether there is one."""
         asked, result = Signal.like(wanted, reset_less=True), Signal(self.shape, reset_less=True)
+        overtaken, stored = Signal(), Signal(reset_less=True)
+        m.d.comb += overtaken.eq(self.store.any() & (asked == address))
         with m.If(self.en):
-            m.d.sync += [asked.eq(wanted), result.eq(Mux(self.store.any() & (asked == address), data, word))]
-        return result
+            m.d.sync += [asked.eq(wanted), result.eq(Mux(overtaken, data, word))]
+            if known is not None:
+                m.d.sync += stored.eq(overtaken | known)
+        return result, None if known is None else stored
 
     def _stored(self) -> tuple[Value, Value]:
         """Address and word of the store of this cycle."""

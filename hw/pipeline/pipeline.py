@@ -54,14 +54,16 @@ class Pipeline(wiring.Component):
     output k: ``o_k`` is given away in cycles with ``give[k]`` (and `en`). `left`: something is still to be given away,
     or stored where it may be outside.
     If the pipeline has traps, `trap`: since `start` an access was outside of its memory, the first one by cell
-    `trap_cell` with `trap_index`.
+    `trap_cell` with `trap_index`; `trap` a cycle after it, the others two. `late_trap`, for users that keep what comes
+    from it: all three are there `TRAP_CYCLES` after it, and while `looking`, there may be one of the last cycles.
     """
 
-    def __init__(self, spec: PipelineSpec):
-        self.spec = spec
+    def __init__(self, spec: PipelineSpec, *, late_trap: bool = False):
+        self.spec, self.late_trap = spec, late_trap and spec.traps
         super().__init__({
             "start": In(1), "en": In(1),
             **(_TRAP if spec.traps else {}),
+            **({"looking": Out(1)} if self.late_trap else {}),
             "take": Out(max(1, len(spec.inputs))), "give": Out(len(spec.outputs)), "left": Out(1),
             **{f"i_{k}": In(cell.word.shape) for k, cell in enumerate(spec.inputs)},
             **{f"o_{k}": Out(cell.word.shape) for k, cell in enumerate(spec.outputs)},
@@ -266,13 +268,17 @@ class Pipeline(wiring.Component):
 
     def _check_index(self, number: int, index: Value, depth: int, access: Value) -> None:
         """Look for an index outside of its memory."""
-        self._outside.append(Outside(number, index, access & ((index < 0) | (index >= depth))))
+        self._outside.append(Outside(number, index, depth, access))
 
     def _traps(self, m: Module) -> None:
         """Keep the first access that was outside."""
         with m.If(self.start):
             m.d.sync += self.trap.eq(0)
-        Trap(self.trap, self.trap_cell, self.trap_index).keep_first(m, self.en & self.left, self._outside)
+        trap = Trap(self.trap, self.trap_cell, self.trap_index)
+        if self.late_trap:
+            m.d.comb += self.looking.eq(trap.keep_first(m, self.en & self.left, self._outside))
+        else:
+            trap.stop_at_first(m, self.en & self.left, self._outside)
 
     # Values that wait.
 

@@ -75,7 +75,7 @@ class PipelineSystem(wiring.Component):
         m = Module()
         spec = self.spec
         flush = Signal()
-        self._registers, self._pipeline = RegisterFile(self._map), Pipeline(spec.pipeline)
+        self._registers, self._pipeline = RegisterFile(self._map), Pipeline(spec.pipeline, late_trap=True)
         self._writer = ArrayWriter(spec.outputs, spec.bus_bits)
         self._reader = ArrayReader(spec.inputs, spec.bus_bits) if spec.inputs else None
         m.submodules.registers = self._registers
@@ -113,15 +113,16 @@ class PipelineSystem(wiring.Component):
 
     def _control(self, m: Module, flush: Signal, ready: Signal, go: Signal) -> None:
         registers, pipeline, writer, reader = self._registers, self._pipeline, self._writer, self._reader
-        causes, faults = [RunError.WRITE], [writer.error]
+        causes, faults, busy = [RunError.WRITE], [writer.error], pipeline.left
         if reader is not None:
             causes, faults = [RunError.READ, *causes], [reader.error, *faults]
         if self.spec.pipeline.traps:
             causes, faults = [RunError.INDEX, *causes], [pipeline.trap, *faults]
+            busy = busy | pipeline.looking
             m.d.comb += [registers.trap_cell.eq(pipeline.trap_cell), registers.trap_index.eq(pipeline.trap_index)]
         moved = Signal()
         m.submodules.control = control = RunControl(RunError, causes, (RunError.ADDRESS,))
-        connect_run(m, control, registers, reader, writer, pipeline.left)
+        connect_run(m, control, registers, reader, writer, busy)
         m.d.comb += [
             control.refused.eq(wraps_around(self._areas())),
             moved.eq(go & pipeline.left),

@@ -8,13 +8,16 @@ from typing import Any
 
 import islpy as isl
 import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Shape, Signal, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 from compiler.bind.dataflow.iteration_counters import tick_clock
+from hw.dataflow.affine import affine_value
 from hw.dataflow.channels import DelayLine, FifoChannel, ReorderChannel, ReuseMemory
 from hw.dataflow.counters import CounterChain, counter_vectors
-from hw.dataflow.spec import ChannelSpec, Counter, KernelError, KernelSpec, Word
+from hw.dataflow.spec import Affine, ChannelSpec, Counter, Floor, KernelError, KernelSpec, Word
 
 INT16 = Word(16, True)
 
@@ -200,6 +203,30 @@ def test_f17_the_largest_count_is_no_extent() -> None:
     assert len({c1 * 4 + c0 for c1, c0 in places}) < 25
     for _, address in ADDRESSES.values():
         assert len({address(*place) for place in places}) == 25
+
+
+@pytest.mark.parametrize("divisor", [3, 6, 10, 129, 1000])
+@pytest.mark.parametrize("counter", [unsigned(4), signed(4), signed(6), unsigned(7), signed(7), unsigned(9), signed(9)])
+def test_floors_of_quotients_by_tables_and_reciprocals(counter: Shape, divisor: int) -> None:
+    """All values of a counter, those of six bits and fewer by a table; no divider is built."""
+    value = Signal(counter)
+    floor = Floor(1, Affine((1,), 0), divisor)
+    quotient = affine_value(Affine((0,), 0, (floor,)), [value])
+    m, result = Module(), Signal(quotient.shape())
+    m.d.comb += result.eq(quotient)
+    low = -(1 << counter.width - 1) if counter.signed else 0
+    found: dict[int, int] = {}
+
+    async def bench(context: Any) -> None:
+        for number in range(low, low + (1 << counter.width)):
+            context.set(value, number)
+            found[number] = context.get(result)
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert found == {number: number // divisor for number in found} and len(found) == 1 << counter.width
+    assert "$div" not in rtlil.convert(m, ports=[value, result])
 
 
 def test_parts_that_cannot_be() -> None:

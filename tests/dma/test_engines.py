@@ -112,9 +112,9 @@ def read_tiles(spec, memory, tiles):
     return results
 
 
-def write_tiles(spec, memory, tiles, streams):
+def write_tiles(spec, memory, tiles, streams, late=False):
     """Writes the streams; returns whether each tile ended with an error."""
-    engine = BurstWriter(spec)
+    engine = BurstWriter(spec, late=late)
     errors = []
     ended = []
 
@@ -162,8 +162,9 @@ def test_reader_packs_rows_without_gaps(spec, parameters, tiles):
 
 
 @SETTINGS
-@given(SPECS, MEMORIES, st.lists(descriptors(), min_size=1, max_size=3), st.randoms(use_true_random=False))
-def test_writer_touches_exactly_its_bytes(spec, parameters, tiles, source):
+@given(SPECS, MEMORIES, st.lists(descriptors(), min_size=1, max_size=3), st.randoms(use_true_random=False),
+       st.booleans())
+def test_writer_touches_exactly_its_bytes(spec, parameters, tiles, source, late):
     memory = AxiMemory(**parameters)
     streams = [bytes(source.randrange(256) for _ in range(tile.tile_bytes)) for tile in tiles]
     expected = {}
@@ -172,7 +173,7 @@ def test_writer_touches_exactly_its_bytes(spec, parameters, tiles, source):
         for row in tile.row_addresses(0):
             expected |= {row + k: stream[position + k] for k in range(tile.row_bytes)}
             position += tile.row_bytes
-    assert write_tiles(spec, memory, tiles, streams) == [False] * len(tiles)
+    assert write_tiles(spec, memory, tiles, streams, late) == [False] * len(tiles)
     assert memory.bytes == expected
 
 
@@ -206,10 +207,11 @@ def test_full_bandwidth_without_stalls():
     assert memory.cycles < 256 + 20
 
 
-def test_writer_reaches_full_bandwidth():
+@pytest.mark.parametrize("late", [False, True])
+def test_writer_reaches_full_bandwidth(late):
     memory = AxiMemory()
     data = bytes(range(256)) * 8
-    write_tiles(DmaSpec(), memory, [DmaDescriptor(0, 2048)], [data])
+    write_tiles(DmaSpec(), memory, [DmaDescriptor(0, 2048)], [data], late)
     assert memory.read(0, 2048) == data
     assert memory.cycles < 256 + 30
 
@@ -234,14 +236,15 @@ def test_reader_waits_for_the_last_beat_before_it_ends_with_an_error():
     assert memory.cycles > 300
 
 
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("response", [Response.SLVERR, Response.DECERR])
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("fault", [0x1000, 0x1200, 0x13F8])
-def test_writer_ends_after_an_error_and_works_again(response, stall, fault):
+def test_writer_ends_after_an_error_and_works_again(response, stall, fault, late):
     memory = AxiMemory(seed=fault, stall=stall, latency=20, faults={range(fault, fault + 8): response})
     data = bytes(range(256)) * 4
     errors = write_tiles(DmaSpec(), memory, [DmaDescriptor(0x1000, 1024), DmaDescriptor(0x5003, 100)],
-                         [data, data[:100]])
+                         [data, data[:100]], late)
     assert errors == [True, False]
     assert memory.read(0x5003, 100) == data[:100]
 

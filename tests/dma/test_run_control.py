@@ -125,6 +125,10 @@ def test_faults_end_a_run_when_the_engines_are_idle(faults: int, error: Errors) 
         assert (ctx.get(unit.busy), ctx.get(unit.done), ctx.get(unit.error)) == (0, 1, error)
         await pulse(ctx, unit.clear)
         assert (ctx.get(unit.done), ctx.get(unit.error), ctx.get(unit.start_ignored)) == (0, Errors.NONE, 0)
+        await ctx.tick().repeat(9)
+        assert ctx.get(unit.stop)  # no chunk that waited begins behind the end
+        await pulse(ctx, unit.start)
+        assert (ctx.get(unit.stop), ctx.get(unit.flush)) == (0, 1)
 
     simulate(unit, bench)
 

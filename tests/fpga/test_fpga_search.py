@@ -40,7 +40,7 @@ def test_intervals_below_what_a_recurrence_takes_are_not_tried() -> None:
         design = compiler.compile(load_c(KERNELS / "adi.c"), target="fpga")
     asked = [one.choice for one in record if "loops changed" not in one.choice]
     tried = {int(choice.removeprefix("initiation interval ").split()[0].strip(";,")) for choice in asked}
-    assert tried == {1, 36} and design.predicted_start_to_done <= 1247
+    assert tried == {1, 36} and design.predicted_start_to_done <= 1248
 
 
 @pytest.mark.parametrize("most", [4, 40, 1 << 40])

@@ -15,7 +15,7 @@ from formal import Contract
 
 from hw.dma.spec import DmaSpec
 
-__all__ = ["DEPTH", "ReaderProof", "WriterProof"]
+__all__ = ["DEPTH", "LateWriterProof", "ReaderProof", "WriterProof"]
 
 SPEC = DmaSpec(data_width=16, max_beats=2, outstanding=2)
 BYTES = SPEC.bytes
@@ -28,6 +28,9 @@ _PAGE = 4096
 
 class _EngineProof(Contract):
     """What both directions have: the job, the address channel, the end."""
+
+    patience = PATIENCE
+    depth = DEPTH
 
     def __init__(self, kind: Any):
         self._kind = kind
@@ -68,15 +71,15 @@ class _EngineProof(Contract):
         self.must(m, ~done | (some & (following == end)), "the bursts are not those of the row")
 
     def _ends(self, m: Module, dut: Any, obstructed: Value) -> Signal:
-        """The job ends once, within `PATIENCE` cycles and those in which others keep it waiting."""
-        kept, busy, ended = Signal(range(OBSTRUCTED + 2)), Signal(range(PATIENCE + 2)), Signal()
+        """The job ends once, within `patience` cycles and those in which others keep it waiting."""
+        kept, busy, ended = Signal(range(OBSTRUCTED + 2)), Signal(range(self.patience + 2)), Signal()
         m.d.comb += Assume(kept <= OBSTRUCTED)
         with m.If(self._begun & ~ended):
             m.d.sync += [
                 kept.eq(kept + obstructed), busy.eq(busy + ~obstructed)]
         with m.If(dut.done):
             m.d.sync += ended.eq(1)
-        self.must(m, busy <= PATIENCE, "the job does not end")
+        self.must(m, busy <= self.patience, "the job does not end")
         self.must(m, ~(dut.done & ended), "the job ends twice")
         self.must(m, ~(dut.error | (ended & dut.busy)), "busy or wrong after the end")
         return ended
@@ -177,3 +180,10 @@ class WriterProof(_EngineProof):
         with m.If(dut.w.valid & dut.w.ready):
             m.d.sync += written.eq(written + sum(strobes[k] for k in range(BYTES)))
         self.must(m, ~dut.done | (written == length), "bytes are missing")
+
+
+class LateWriterProof(WriterProof):
+    """The same, a cycle later."""
+
+    patience = PATIENCE + 1
+    depth = DEPTH + 1

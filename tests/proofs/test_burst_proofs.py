@@ -7,13 +7,14 @@ Errors of memory and `stop` are simulated, in ``tests/dma/test_engines.py``.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Assume, Module, Mux, Signal
 from amaranth.lib.wiring import In
-from burst_contract import DEPTH, ReaderProof, WriterProof
+from burst_contract import DEPTH, LateWriterProof, ReaderProof, WriterProof
 from formal import Contract, Together, mutant, prove
 
 from hw.dma.addresses import BeatCounter, BurstSplitter
@@ -32,6 +33,7 @@ class BurstsProof(Contract):
     across 4 KiB), and all of them within so many cycles."""
 
     PATIENCE = 12
+    depth = DEPTH
 
     def __init__(self, kind: Any):
         self._kind = kind
@@ -60,7 +62,10 @@ class BurstsProof(Contract):
         self.must(m, waited <= self.PATIENCE, "a burst does not come")
 
 
-ENGINES = {"reader": (ReaderProof, BurstReader), "writer": (WriterProof, BurstWriter), "tiles": (BurstsProof, Bursts)}
+ENGINES = {
+    "reader": (ReaderProof, BurstReader), "writer": (WriterProof, BurstWriter),
+    "late writer": (LateWriterProof, partial(BurstWriter, late=True)), "tiles": (BurstsProof, Bursts),
+}
 
 MUTATIONS = {
     "reader": [
@@ -73,6 +78,9 @@ MUTATIONS = {
         (Unpacker, "fill - beat.count", "fill"),
         (BeatCounter, "self.beat.p.last.eq(last)", "self.beat.p.last.eq(1)"),
     ],
+    "late writer": [
+        (Unpacker, "rotate_bytes(m, joined, amount, size)", "joined"),
+    ],
     "tiles": [
         (Bursts, "beats.eq(Mux(left < room, left, room))", "beats.eq(left)"),
     ],
@@ -82,6 +90,8 @@ MUTATIONS = {
 
 def mutated(engine: Any, part: Any, old: str, new: str) -> Any:
     """The engine with a mutant of the part."""
+    if isinstance(engine, partial):
+        return partial(mutated(engine.func, part, old, new), **engine.keywords)
     changed = mutant(part, old, new)
     if part is engine:
         return changed
@@ -94,11 +104,11 @@ def mutated(engine: Any, part: Any, old: str, new: str) -> Any:
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_keeps_its_contract(name: str, tmp_path: Path) -> None:
     proof, kind = ENGINES[name]
-    assert not prove(tmp_path, Together({name: proof(kind)}), DEPTH)
+    assert not prove(tmp_path, Together({name: proof(kind)}), proof.depth)
 
 
 @pytest.mark.parametrize(("name", "mutation"), [(name, m) for name, found in MUTATIONS.items() for m in found])
 def test_a_mutant_is_refuted(name: str, mutation: tuple[Any, str, str], tmp_path: Path) -> None:
     """Of the engine, or of a part that it has."""
     proof, kind = ENGINES[name]
-    assert "Assert failed" in prove(tmp_path, Together({name: proof(mutated(kind, *mutation))}), DEPTH)
+    assert "Assert failed" in prove(tmp_path, Together({name: proof(mutated(kind, *mutation))}), proof.depth)

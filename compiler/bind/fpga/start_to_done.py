@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from compiler.bind.jumps import Jumps
 from compiler.bind.stream_timeline import MOST_CHUNKS, EngineTiming, Rows, StreamTimeline, follow_streams
+from hw.lib.trap import TRAP_CYCLES
 from hw.main_memory import MainMemory
 from hw.pipeline.spec import InputCell, OutputCell
 from hw.pipeline.streams import ArrayStream
@@ -30,6 +31,8 @@ def chunk_count(system: SystemSpec) -> int:
 def start_to_done(system: SystemSpec, memory: MainMemory, jumps: Jumps | None = None) -> int:
     """Clock cycles from the start bit to done; with `jumps`, of a run in which a loop ends early."""
     last = system.pipeline.cycles - 1 - (jumps.saved if jumps else 0)
+    if system.pipeline.traps:
+        last += TRAP_CYCLES - 1
     if chunk_count(system) > MOST_CHUNKS:
         return max(last + 1, _NEXT_JOB * max(_counts(system)))
     inputs = _timelines(system.inputs, system.pipeline.inputs, system.bus_bits, jumps)
