@@ -36,7 +36,8 @@ def modules() -> Iterator[tuple[str, str]]:
 def proven() -> set[str]:
     """The modules that have a proof, as themselves or as part of an engine, and a mutant that is refuted."""
     kinds: list[Any] = [case.kind for case in CASES.values()] + [kind for kind, *_ in DELAYS.values()]
-    kinds += [kind for _, kind in ENGINES.values()] + [part for found in MUTATIONS.values() for part, *_ in found]
+    kinds += [getattr(kind, "func", kind) for _, kind in ENGINES.values()]  # without the options of a `partial`
+    kinds += [part for found in MUTATIONS.values() for part, *_ in found]
     return {f"{kind.__module__}.{kind.__name__}" for kind in kinds}
 
 
