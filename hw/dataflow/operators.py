@@ -11,6 +11,7 @@ from hw.dataflow.floating import float_units, is_floating
 from hw.dataflow.spec import KernelError, Operator, Word
 from hw.integer import INTEGER_OPERATIONS, build_integer
 from hw.labels import Label
+from hw.lib.product import is_wide, product_in_steps
 from hw.lib.taps import Taps
 from hw.ops import Datapath, Kind, operation
 
@@ -41,7 +42,8 @@ def build_operators(m: Module, taps: Taps, label: Label, operators: Sequence[Ope
     otherwise. Raises `KernelError` for one that floating-point numbers do not have.
     """
     results: list[Value] = []
-    floating, whole = float_units(m, taps), {**_integer_units(m, taps), **(units or {})}
+    floating = float_units(m, taps)
+    whole = {"mul": _wide_product(taps, operators), **_integer_units(m, taps), **(units or {})}
     for number, operator in enumerate(operators):
         taken = operator.operands[: _TAKEN.get(operator.op)]
         words = [operators[k].word for k in taken]
@@ -88,6 +90,21 @@ def _integer_units(m: Module, taps: Taps) -> Mapping[str, Unit]:
     return dict.fromkeys(INTEGER_OPERATIONS, built)
 
 
+def _wide_product(taps: Taps, operators: Sequence[Operator]) -> Unit:
+    """Products of registers that take several multipliers, and nothing for others."""
+
+    def built(operator: Operator, operands: Sequence[Value], words: Sequence[Word]) -> Value | None:
+        a, b = operands
+        registers = all(_is_register(operators, k, operator.start) for k in operator.operands)
+        if operator.latency < 2 or not registers or not is_wide(a, b):
+            return None
+        later = partial(taps.delayed, name="mul_stage", reset_less=True)
+        product = product_in_steps(a, b, operator.word.width, partial(later, ticks=1))
+        return later(product, operator.latency - 1)
+
+    return built
+
+
 def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:
     if operator.op not in units:
         raise KernelError(f"there is no operator '{operator.op}' for floating-point numbers, only {', '.join(units)}")
@@ -97,6 +114,16 @@ def _unit(units: Mapping[str, Unit], operator: Operator) -> Unit:
 def _at(taps: Taps, operator: Operator, result: Value, tick: int) -> Value:
     """`result` in a later tick; constants need no registers."""
     return result if operator.op == "const" else taps.delayed(result, tick - operator.done, reset_less=True)
+
+
+def _is_register(operators: Sequence[Operator], number: int, tick: int) -> bool:
+    """Whether an operator's result comes out of a register in a `tick`."""
+    operator = operators[number]
+    if operator.op in ("const", "read", "index", "load") or tick > operator.done:
+        return tick > operator.done
+    if operator.op == "cast" and not operator.latency:
+        return _is_register(operators, operator.operands[0], operator.start)
+    return operator.latency > 0
 
 
 def _contains(word: Word, narrower: Word) -> bool:

@@ -14,6 +14,7 @@ from hw.dataflow.operators import applied
 from hw.float import FloatOperator
 from hw.integer import INTEGER_OPERATIONS, IntegerOperator
 from hw.lib.addressed_memory import AddressedMemory
+from hw.lib.product import is_wide, product_in_steps
 from hw.lib.steps import SteppedOperator
 from hw.lib.trap import Outside, Trap
 from hw.pipeline.nested_walk import nested_walk
@@ -204,12 +205,26 @@ class Pipeline(wiring.Component):
             operator = IntegerOperator(cell.op, shapes, cell.word.shape, cell.latency)
             return self._stepped(m, number, cell, f"integer{number}", operator)
         early = int(cell.latency > 1)
-        values = [self._tap(m, tap, early) for tap in cell.operands]
-        result = values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
-        value: Value = self._shaped(m, number, result)
+        value: Value = self._shaped(m, number, self._result(m, number, cell, early))
         for stage in range(early, cell.latency):
             value = self._late(m, value, number, f"_stage_{stage + 1}")
         return value
+
+    def _result(self, m: Module, number: int, cell: OperatorCell, early: int) -> Value:
+        """What an operator makes of its operands, `early` cycles after they are there."""
+        if cell.op == "mul" and early and all(map(self._is_register, cell.operands)):
+            a, b = (self._tap(m, tap) for tap in cell.operands)
+            if is_wide(a, b):
+                return product_in_steps(a, b, cell.word.width, lambda part: self._late(m, part, number, "_part"))
+        values = [self._tap(m, tap, early) for tap in cell.operands]
+        return values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
+
+    def _is_register(self, tap: Tap) -> bool:
+        """Whether a value comes out of a register."""
+        cell = self.spec.cells[tap.cell]
+        if tap.cycles or not isinstance(cell, OperatorCell):
+            return bool(tap.cycles)
+        return self._is_register(cell.operands[0]) if cell.op == "cast" and not cell.latency else cell.latency > 0
 
     def _stepped(self, m: Module, number: int, cell: OperatorCell, name: str, operator: SteppedOperator) -> Value:
         """An operator with registers of its own."""
