@@ -100,8 +100,8 @@ PROGRAMS: Mapping[str, _Case] = {
         **_LONG, "text": _TEXTS["random"][:48].astype(np.int8)}}, _comparisons_from_each_place),
     "mandelbrot": _Case("mandelbrot", _POINTS, {"whole set": {}}, lambda _: _point_steps(*_POINTS.values()),
                         {"dataflow": {"interleave": 4}}),
-    "merge_sort": _Case("merge_sort", {"N": 5, "PASSES": 3},
-                        {"random": {"x_in": np.array([7, -2, 9, 0, 3], np.int32)}}, lambda _: 5 * 3),
+    "merge_sort": _Case("merge_sort", {"N": 64, "PASSES": 6}, {"random": {
+        "x_in": np.random.default_rng(0).integers(-999, 999, 64).astype(np.int32)}}, lambda _: 64 * 6),
 }
 
 

@@ -12,7 +12,6 @@ Each takes minutes: figures are written after each, and with `--missing` only wh
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,6 @@ _PLACEMENTS = 4
 """Placements of a design at most, as long as they miss the goal: they differ by some percent."""
 
 _FOLDER = Path(__file__).parents[1] / "apps" / "irregular"
-_SIZES: Mapping[str, Mapping[str, int]] = {
-    "needleman_wunsch": {"N": 4, "M": 3}, "merge_sort": {"N": 5, "PASSES": 3}, "components": {"N": 4, "E": 4},
-}
-"""Sizes of programs that take long to compile at those in their files: the ones that are tested in RTL."""
 _TARGETS = ("fpga", "dataflow")
 
 CASES = {f"{path.stem}, {target}": (path, target) for path in sorted(_FOLDER.glob("*.c")) for target in _TARGETS}
@@ -42,13 +37,13 @@ CASES = {f"{path.stem}, {target}": (path, target) for path in sorted(_FOLDER.glo
 
 def measure(path: Path, target: str) -> dict[str, Any]:
     """Figures of one program on one target, or why it is refused there. Raises `PnrError`."""
-    design: Design = compiler.compile(load_c(path, **_SIZES.get(path.stem, {})), target=target)
+    design: Design = compiler.compile(load_c(path), target=target)
     subject = generated_subject(design)
     assert subject is not None
     area = measure_area(subject, seeds=_PLACEMENTS, enough_mhz=GOAL_MHZ)
     if area["mhz"] >= GOAL_MHZ:
         area.pop("critical", None)
-    return {"cycles predicted": design.predicted_start_to_done, "sizes": dict(_SIZES.get(path.stem, {})), **area}
+    return {"cycles predicted": design.predicted_start_to_done, **area}
 
 
 @reports_errors

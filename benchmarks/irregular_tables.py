@@ -32,5 +32,5 @@ def _row(name: str, figures: dict[str, Any]) -> list[Any]:
 
 
 def _name(name: str, figures: dict[str, Any]) -> str:
-    sizes = ", ".join(f"{key} = {value}" for key, value in figures["sizes"].items())
+    sizes = ", ".join(f"{key} = {value}" for key, value in figures.get("sizes", {}).items())
     return f"{name} ({sizes})" if sizes else name

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 import islpy as isl
 import networkx as nx
 
 from compiler.analysis.affine import pieces
-from compiler.analysis.dependences import Dependence
+from compiler.analysis.dependences import Dependence, recurrence_members
 from compiler.ir.program import Program
 
-__all__ = ["shared_loops"]
+__all__ = ["in_nests", "innermost_recurrences", "shared_loops"]
 
 _Loop = tuple[str, str]
 """Statement and iterator."""
+
+_Times = list[str | int | None]
 
 
 def shared_loops(program: Program, dependences: Sequence[Dependence]) -> list[tuple[_Loop, _Loop]]:
@@ -24,6 +26,33 @@ def shared_loops(program: Program, dependences: Sequence[Dependence]) -> list[tu
     return [pair for members in nx.strongly_connected_components(graph)
             for first, second in combinations(sorted(members), 2)
             for pair in _common(program, first, second)]
+
+
+def innermost_recurrences(program: Program, dependences: Sequence[Dependence], names: Collection[str]
+                          ) -> frozenset[str]:
+    """The statements of the recurrences of those in `names`, as far as innermost loops may carry them: a way back
+    through another nest takes an iteration of a loop around both. Where none may, those of the whole recurrence."""
+    inner = recurrence_members(in_nests(program, dependences))
+    outer = frozenset(names).difference(*inner)
+    return frozenset().union(*(part for part in inner if not part.isdisjoint(names)),
+                             *(part for part in recurrence_members(dependences) if not part.isdisjoint(outer)))
+
+
+def in_nests(program: Program, dependences: Sequence[Dependence]) -> list[Dependence]:
+    """The dependences between statements with all loops in common; and those of which the times do not tell."""
+    times = {name: _times(program, name) for name in sorted({n for d in dependences for n in (d.source, d.sink)})}
+    return [d for d in dependences if not _in_two_nests(times[d.source], times[d.sink])]
+
+
+def _in_two_nests(one: _Times, other: _Times) -> bool:
+    """Whether one of two statements, by their times, has a loop that is not around the other; no, if these do not tell.
+    """
+    for depth, (own, its) in enumerate(zip(one, other, strict=False)):
+        if isinstance(own, int) and isinstance(its, int) and own != its:
+            return any(not isinstance(each, int) for each in (*one[depth:], *other[depth:]))
+        if type(own) is not type(its) or own is None:
+            return False
+    return False
 
 
 def _common(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, _Loop]]:
@@ -35,7 +64,7 @@ def _common(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, 
             return
 
 
-def _times(program: Program, name: str) -> list[str | int | None]:
+def _times(program: Program, name: str) -> _Times:
     """What each dimension of a statement's time is: an iterator, a number, or neither."""
     functions = pieces(program.order_of(name))
     if len(functions) != 1:

@@ -10,9 +10,10 @@ import pytest
 import compiler
 from compiler.attempts import record_attempts
 from compiler.bind.fpga.distinct_words import distinct, first_places, last_places
-from compiler.frontend.c_scop import load_c
+from compiler.frontend.c_scop import load_c, parse_scop
 
-KERNELS = Path(__file__).parents[2] / "apps" / "polybench"
+APPS = Path(__file__).parents[2] / "apps"
+KERNELS, IRREGULAR = APPS / "polybench", APPS / "irregular"
 
 
 def test_a_walk_that_no_interval_changes_ends_the_intervals() -> None:
@@ -40,7 +41,34 @@ def test_intervals_below_what_a_recurrence_takes_are_not_tried() -> None:
         design = compiler.compile(load_c(KERNELS / "adi.c"), target="fpga")
     asked = [one.choice for one in record if "loops changed" not in one.choice]
     tried = {int(choice.removeprefix("initiation interval ").split()[0].strip(";,")) for choice in asked}
-    assert tried == {1, 36} and design.predicted_start_to_done <= 1248
+    assert tried == {1, 36} and design.predicted_start_to_done <= 1136
+
+
+def test_recurrences_in_loops_of_their_own_do_not_add_up() -> None:
+    """A division and a product, each for the next iteration of a loop of its own: the interval of the slower one."""
+    program = parse_scop("""void two(const int x[32], const int z[32], int y[2]) {
+    int a = 1000000, b = 99999;
+    for (int i = 0; i < 32; i++)
+        a = a / (x[i] | 1) + 1000;
+    for (int i = 0; i < 32; i++)
+        b = (b * 3 + z[i]) * 5 + 7;
+    y[0] = a;
+    y[1] = b;
+}""", "two.c")
+    design = compiler.compile(program, target="fpga")
+    assert 32 * 33 < design.predicted_cycles <= 32 * 34 + 20
+
+
+def test_passes_over_an_array_wait_for_the_last_one() -> None:
+    """Merge sort: a pass needs all of the last one, whatever its size, and copies a number a cycle."""
+    spent = []
+    for passes in (4, 5, 6):
+        count = 1 << passes
+        with record_attempts() as record:
+            design = compiler.compile(load_c(IRREGULAR / "merge_sort.c", N=count, PASSES=passes), target="fpga")
+        assert design.predicted_cycles <= passes * (8 * count + 20) + 2 * count
+        spent.append(len(record))
+    assert max(spent) <= 16
 
 
 @pytest.mark.parametrize("most", [4, 40, 1 << 40])

@@ -65,3 +65,15 @@ def test_random_graphs():
         edges = [[(k, int(generator.integers(0, 3)) if k > n else int(generator.integers(1, 3)))
                   for k in range(count) if generator.random() < 0.4] for n in range(count)]
         assert earliest(edges, long_paths(stages, edges, 6)) == earliest(edges, walked(stages, edges, 6))
+
+
+def test_ways_that_join_again_are_not_walked_one_by_one():
+    """Two ways of different delays at each of 60 places: 2 ** 60 paths, and as many orders of arrivals."""
+    places = 60
+    stages = [Stage(), *(Stage(delay, delay, through=True) for _ in range(places) for delay in (1.0, 0.9 / 2, 0.0))]
+    edges: list[list[tuple[int, int]]] = [[(1, 0), (2, 0)]]
+    for place in range(places):
+        last = 3 * place + 3
+        edges += [[(last, 0)], [(last, 0)], [(last + 1, 0), (last + 2, 0)] if place < places - 1 else []]
+    paths = long_paths(stages, edges, places - 0.5)
+    assert Path(0, 3 * places - 2, 0) in paths and Path(0, 3 * places - 1, 0) not in paths

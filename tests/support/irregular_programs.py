@@ -14,7 +14,7 @@ from compiler.bind.design import Design
 from compiler.frontend.c_scop import load_c
 from compiler.ir.program import Program
 
-__all__ = ["DATA", "INTEGERS", "SIZES", "case_of", "design_of", "program_of", "text_of"]
+__all__ = ["DATA", "INTEGERS", "case_of", "design_of", "program_of", "text_of"]
 
 _FOLDER = Path(__file__).resolve().parents[2] / "apps" / "irregular"
 
@@ -49,7 +49,7 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
     "kmp_steps": lambda r: {"pattern": np.array([1, 2, 1, 3], np.int8), "text": r.integers(1, 4, 32).astype(np.int8),
                             "failure": np.array([0, 0, 1, 0], np.int32), "matches": np.zeros(1, np.int32)},
     "first_equal": lambda r: {"x": _words(r, 32, limit=9), "wanted": _words(r, 1, limit=9), "where": _words(r, 1)},
-    "merge_sort": lambda r: {"x": _words(r, 5)},
+    "merge_sort": lambda r: {"x": _words(r, 11)},
     "crs": lambda r: {"values": _words(r, 32), "columns": _words(r, 32),
                       "first": np.cumsum([0, *r.integers(0, 5, 8)]).astype(np.int32), "x": _words(r, 8),
                       "y": _words(r, 8)},
@@ -59,14 +59,14 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
     "breadth_first": lambda r: {"tail": _words(r, 16), "head": _words(r, 16), "distance": _words(r, 8)},
     "bit_packer": lambda r: {"symbols": _bytes(r, 32), "codes": r.integers(0, 1 << 16, 16).astype(np.uint16),
                              "lengths": r.integers(1, 15, 16).astype(np.uint8), "words": np.zeros(32, np.uint32)},
-    "needleman_wunsch": lambda r: {"a": r.integers(65, 68, 4).astype(np.uint8),
-                                   "b": r.integers(65, 68, 3).astype(np.uint8), "above": _bytes(r, 7),
-                                   "below": _bytes(r, 7), "length": _words(r, 1)},
+    "needleman_wunsch": lambda r: {"a": r.integers(65, 68, 8).astype(np.uint8),
+                                   "b": r.integers(65, 68, 8).astype(np.uint8), "above": _bytes(r, 16),
+                                   "below": _bytes(r, 16), "length": _words(r, 1)},
     "fft": lambda r: {"real": r.integers(-9999, 9999, 8).astype(np.int16),
                       "imag": r.integers(-9999, 9999, 8).astype(np.int16), "cosine": _wave(np.cos, 4),
                       "sine": _wave(np.sin, 4)},
-    "components": lambda r: {"tail": r.integers(0, 4, 4).astype(np.int32), "head": r.integers(0, 4, 4).astype(np.int32),
-                             "label": _words(r, 4), "passes": _words(r, 1)},
+    "components": lambda r: {"tail": r.integers(0, 8, 8).astype(np.int32), "head": r.integers(0, 8, 8).astype(np.int32),
+                             "label": _words(r, 8), "passes": _words(r, 1)},
     "bilateral_grid": lambda r: {"in": _bytes(r, 64).reshape(8, 8), "out": _bytes(r, 64).reshape(8, 8)},
     "forces": lambda r: {**{name: r.integers(-60, 60, 8).astype(np.int16) for name in "xyz"},
                          "neighbours": _bytes(r, 32).reshape(8, 4), "power": r.integers(0, 999, 64).astype(np.int16),
@@ -78,18 +78,14 @@ DATA: dict[str, Callable[[np.random.Generator], Data]] = {
 """By program: its arrays, in the order of the function's parameters."""
 
 
-SIZES = {"needleman_wunsch": {"N": 4, "M": 3}, "merge_sort": {"N": 5, "PASSES": 3}, "components": {"N": 4, "E": 4}}
-"""Sizes where those of a file take long to compile."""
-
-
 INTEGERS = [name for name in DATA if not name.endswith("float")]
 """Those without floating-point numbers, which every target computes."""
 
 
 @cache
 def program_of(name: str) -> Program:
-    """The program at the sizes that its file or `SIZES` states."""
-    return load_c(_FOLDER / f"{name}.c", **SIZES.get(name, {}))
+    """The program."""
+    return load_c(_FOLDER / f"{name}.c")
 
 
 @cache
@@ -100,8 +96,7 @@ def design_of(name: str, target: str = "fpga") -> Design:
 
 def text_of(name: str) -> str:
     """Its C text."""
-    sizes = "".join(f"#define {macro} {value}\n" for macro, value in SIZES.get(name, {}).items())
-    return sizes + (_FOLDER / f"{name}.c").read_text()
+    return (_FOLDER / f"{name}.c").read_text()
 
 
 def case_of(name: str, seed: int) -> tuple[Data, Data]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
-from compiler.analysis.dependences import flow, recurring_around
+from compiler.analysis.common_loops import innermost_recurrences
+from compiler.analysis.dependences import flow
 from compiler.analysis.instance_budget import require_shallow
 from compiler.attempts import note_attempt
 from compiler.bind.fpga.build import BuiltPipeline, build_pipeline
@@ -169,8 +170,9 @@ class Stages:
         return apply_script(self.alone(choice), choice.directives)
 
     def around(self, choice: Candidate, name: str) -> frozenset[str]:
-        """The statements of the recurrences through statement `name`."""
-        return recurring_around(flow(self.live(choice)), [name])
+        """The statements of the recurrences through statement `name`, as far as innermost loops may carry them."""
+        live = self.live(choice)
+        return innermost_recurrences(live, flow(live), [name])
 
 
 class PipelineSpace:
@@ -312,7 +314,7 @@ class PipelineSpace:
                     return best
                 interval = _larger(interval)
                 continue
-            least = found.cause.least_interval(interval) if isinstance(found.cause, SlowRecurrence) else interval
+            least = _least(found.cause, interval, slow)
             before, slow = slow, self._slower(choice, found.cause, slow)
             if not isinstance(found.cause, SlowRecurrence) and slow == before:
                 return best or found
@@ -406,6 +408,14 @@ def _waits_for_arrays(design: FpgaDesign) -> bool:
 def _needs_boxes(program: Program) -> bool:
     """Whether there are statements that no static schedule takes."""
     return any(statement.box() is None for statement in program.statements)
+
+
+def _least(cause: Exception, interval: int, slow: frozenset[str]) -> int:
+    """The least initiation interval from `interval` on that `cause` leaves, which `slow` statements have, or all if
+    none is named: others have one of a cycle."""
+    if not isinstance(cause, SlowRecurrence):
+        return interval
+    return max(interval, cause.least_interval(interval if cause.name in slow or not slow else 1))
 
 
 def _larger(interval: int) -> int:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import NamedTuple
+
+import networkx as nx
 
 __all__ = ["Path", "Stage", "long_paths"]
 
@@ -43,23 +46,43 @@ Edges = Sequence[Sequence[tuple[int, int]]]
 def long_paths(stages: Sequence[Stage], edges: Edges, period: float) -> set[Path]:
     """The paths that take longer than `period`: each needs a register somewhere between source and sink. Of those that
     begin alike only the shortest are among them. Delays of more than a period count as one."""
-    return {path for source in range(len(stages)) for path in _from(source, stages, edges, period)}
+    ranks = _ranks(edges)
+    return {path for source in range(len(stages)) for path in _from(source, stages, edges, period, ranks)}
 
 
-def _from(source: int, stages: Sequence[Stage], edges: Edges, period: float) -> set[Path]:
-    """Those from one stage. A path that is there later, over no fewer cycles, than another is not followed."""
+def _ranks(edges: Edges) -> list[int]:
+    """Of every stage a number that is higher than those of the stages whose values come to it in the same cycle."""
+    graph: nx.DiGraph[int] = nx.DiGraph((stage, sink) for stage, out in enumerate(edges)
+                                        for sink, cycles in out if not cycles)
+    ranks = [0] * len(edges)
+    parts = nx.condensation(graph)
+    for rank, generation in enumerate(nx.topological_generations(parts)):
+        for part in generation:
+            for stage in parts.nodes[part]["members"]:
+                ranks[stage] = rank
+    return ranks
+
+
+def _from(source: int, stages: Sequence[Stage], edges: Edges, period: float, ranks: Sequence[int]) -> set[Path]:
+    """Those from one stage. A path that is there later, over no fewer cycles, than another is not followed: the latest
+    over as many cycles is known when all stages of lower rank are."""
     found: dict[int, int] = {}
-    best: dict[int, list[tuple[int, float]]] = {}
-    pending = [(source, 0, min(stages[source].launch, period))]
+    followed: dict[int, list[tuple[int, float]]] = {}
+    arrivals = {(0, source): min(stages[source].launch, period)}
+    pending = [(0, ranks[source], source)]
     while pending:
-        stage, distance, arrival = pending.pop()
+        distance, _, stage = heappop(pending)
+        arrival = arrivals[distance, stage]
+        if _is_known(followed.setdefault(stage, []), distance, arrival):
+            continue
+        followed[stage].append((distance, arrival))
         for sink, cycles in edges[stage]:
             reached, later = distance + cycles, arrival + min(stages[sink].delay, period)
             if later > period:
                 found[sink] = min(found.get(sink, reached), reached)
-            elif stages[sink].through and not _is_known(best.setdefault(sink, []), reached, later):
-                best[sink].append((reached, later))
-                pending.append((sink, reached, later))
+            elif stages[sink].through and later > arrivals.get((reached, sink), -1):
+                arrivals[reached, sink] = later
+                heappush(pending, (reached, ranks[sink], sink))
     return {Path(source, sink, distance) for sink, distance in found.items()}
 
 

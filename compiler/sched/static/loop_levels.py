@@ -11,12 +11,9 @@ from itertools import pairwise
 from math import gcd, lcm
 
 from compiler.analysis.affine import pieces, slopes
-from compiler.analysis.dependences import (
-    Dependence,
-    constant_bounds,
-    recurrence_members,
-)
-from compiler.ir.program import Statement
+from compiler.analysis.common_loops import innermost_recurrences
+from compiler.analysis.dependences import Dependence, constant_bounds
+from compiler.ir.program import Program, Statement
 from compiler.sched.static.schedule import InitiationIntervals, Loop, StatementSchedule, loop_trips
 from compiler.sched.streams.streams import StagedProgram
 
@@ -232,10 +229,9 @@ def _matches(staged: StagedProgram, dependence: Dependence) -> list[tuple[Loop, 
     return found[: ordered.index(False)] if False in ordered else found
 
 
-def slow_statements(dependences: Sequence[Dependence], pace: InitiationIntervals) -> frozenset[str]:
+def slow_statements(program: Program, dependences: Sequence[Dependence], pace: InitiationIntervals) -> frozenset[str]:
     """The statements around which loops have the initiation interval, where not all have it."""
-    named = pace.slow or frozenset()
-    return frozenset().union(*(part for part in recurrence_members(dependences) if part & named))
+    return innermost_recurrences(program, dependences, pace.slow or frozenset())
 
 
 def stride_entries(levels: Levels, weights: Mapping[int, int], statements: Mapping[str, Statement],

@@ -48,9 +48,8 @@ class InitiationIntervals:
         return f"{self.interval}{where}{''.join(after)}"
 
     def idling(self, loop: Loop, cycles: int) -> InitiationIntervals:
-        """With so many more idle cycles in every iteration of a loop."""
-        known = dict(self.idle)
-        return replace(self, idle=tuple({**known, loop: known.get(loop, 0) + cycles}.items()))
+        """With so many idle cycles in every iteration of a loop."""
+        return replace(self, idle=tuple({**dict(self.idle), loop: cycles}.items()))
 
 
 UNIT_II = InitiationIntervals()
@@ -184,7 +183,12 @@ class Schedule:
         if not found:
             return None
         loop, steps = max(found, key=lambda each: self.statements[each[0][0]].strides[each[0][1]])
-        return self.pace.idling(loop, -(-excess // steps))
+        return self.pace.idling(loop, self._idle(loop) + -(-excess // steps))
+
+    def _idle(self, loop: Loop) -> int:
+        """The idle cycles in an iteration of a loop: those of any loop of its level, whose iterations are its own."""
+        level = self.levels[loop][0]
+        return max((cycles for known, cycles in self.pace.idle if self.levels[known][0] == level), default=0)
 
     def is_innermost(self, loop: Loop) -> bool:
         """Whether no statement has a loop inside of this one."""

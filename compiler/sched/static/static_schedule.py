@@ -20,7 +20,7 @@ from math import prod
 
 import networkx as nx
 
-from compiler.analysis.common_loops import shared_loops
+from compiler.analysis.common_loops import in_nests, shared_loops
 from compiler.analysis.dependences import (
     Dependence,
     DependenceError,
@@ -142,7 +142,7 @@ class _Aligned:
             raise FusionError(f"fusion level {fusion_level} does not exist: the deepest loop nest has {deepest} levels")
         trips = {(s, n): count for s, nest in nests.items()
                  for n, count in loop_trips(statements[s]).items() if n in nest}
-        slow = slow_statements(timed_dependences(staged, dependences), pace)
+        slow = slow_statements(staged.program, timed_dependences(staged, dependences), pace)
         timed = [d for d in timed_dependences(staged, dependences) if (d.source, d.sink) not in apart]
         written = shared_loops(staged.program, timed) if as_written else ()
         levels = align_loops(staged, Levels(nests, slow), order, timed, trips, written, pace)
@@ -189,7 +189,8 @@ def _written_apart(aligned: _Aligned, alignment: int, pace: InitiationIntervals,
     best = _schedule_at(aligned, (), alignment, pace, 0, most_idle)
     least = pace.interval if pace.slow is None else min(pace.interval, pace.elsewhere)
     entries = best.statements
-    carried = nx.DiGraph((d.source, d.sink) for d in best.timed)
+    carried = nx.DiGraph((d.source, d.sink) for d in in_nests(aligned.staged.program, best.timed))
+    carried.add_nodes_from(entries)
     recurring = {name: number for number, members in enumerate(nx.strongly_connected_components(carried))
                  for name in members}
     late = {(d.source, d.sink) for d in best.timed if recurring[d.source] != recurring[d.sink]
@@ -252,6 +253,9 @@ def _waited_for(schedule: Schedule, interval: int) -> list[str]:
 _MOST_IDLE = 16
 """Most times that a loop idles for longer."""
 
+_LONGEST_IDLE = 1 << 32
+"""Cycles for which no loop idles: where it would, the recurrence takes longer the longer it does."""
+
 
 def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignment: int, pace: InitiationIntervals,
                  slack: int, most_idle: int = 0) -> Schedule:
@@ -263,7 +267,7 @@ def _schedule_at(aligned: _Aligned, groups: tuple[tuple[str, ...], ...], alignme
             return found
         schedule, late = found
         idling = _idling(schedule) if left else None
-        if idling is None:
+        if idling is None or max(cycles for _, cycles in idling.idle) > _LONGEST_IDLE:
             raise _never_in_time(schedule, late)
         pace = idling
     raise AssertionError("it ends in the loop")
