@@ -12,7 +12,7 @@ from compiler.analysis.affine import pieces
 from compiler.analysis.dependences import Dependence, recurrence_members
 from compiler.ir.program import Program
 
-__all__ = ["in_nests", "innermost_recurrences", "shared_loops"]
+__all__ = ["common_loops", "in_nests", "innermost_recurrences", "shared_loops"]
 
 _Loop = tuple[str, str]
 """Statement and iterator."""
@@ -25,7 +25,7 @@ def shared_loops(program: Program, dependences: Sequence[Dependence]) -> list[tu
     graph = nx.DiGraph((d.source, d.sink) for d in dependences)
     return [pair for members in nx.strongly_connected_components(graph)
             for first, second in combinations(sorted(members), 2)
-            for pair in _common(program, first, second)]
+            for pair in common_loops(program, first, second)]
 
 
 def innermost_recurrences(program: Program, dependences: Sequence[Dependence], names: Collection[str]
@@ -55,7 +55,7 @@ def _in_two_nests(one: _Times, other: _Times) -> bool:
     return False
 
 
-def _common(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, _Loop]]:
+def common_loops(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, _Loop]]:
     """The loops around both statements, from the outermost inwards."""
     for one, other in zip(_times(program, first), _times(program, second), strict=False):
         if isinstance(one, str) and isinstance(other, str):

@@ -353,8 +353,9 @@ def test_few_of_many_producers_are_tried_apart(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_an_outer_loop_idles_for_what_its_next_iteration_reads() -> None:
-    """The last row of a decomposition is there when the next one begins; inner loops keep their interval."""
+    """The last row of a decomposition is there when the next one begins; innermost loops keep their interval."""
     design = compiler.compile(program_of("cholesky"), target="fpga")
     require_legal(design.schedule)
     assert design.schedule.pace.interval == 1
-    assert {loop for (_, loop), _ in design.schedule.pace.idle} == {"i"}
+    idle = [loop for loop, _ in design.schedule.pace.idle]
+    assert "i" in {iterator for _, iterator in idle} and not any(map(design.schedule.is_innermost, idle))

@@ -47,6 +47,11 @@ class InitiationIntervals:
                  for (name, loop), cycles in self.idle]
         return f"{self.interval}{where}{''.join(after)}"
 
+    @property
+    def least(self) -> int:
+        """The shortest interval of any loop."""
+        return self.interval if self.slow is None else min(self.interval, self.elsewhere)
+
     def idling(self, loop: Loop, cycles: int) -> InitiationIntervals:
         """With so many idle cycles in every iteration of a loop."""
         return replace(self, idle=tuple({**dict(self.idle), loop: cycles}.items()))

@@ -20,7 +20,7 @@ from math import prod
 
 import networkx as nx
 
-from compiler.analysis.common_loops import in_nests, shared_loops
+from compiler.analysis.common_loops import common_loops, in_nests, shared_loops
 from compiler.analysis.dependences import (
     Dependence,
     DependenceError,
@@ -185,28 +185,45 @@ def _apart_where_sooner(aligned: _Aligned, alignment: int, pace: InitiationInter
 
 def _written_apart(aligned: _Aligned, alignment: int, pace: InitiationIntervals, most_idle: int) -> Schedule:
     """The schedule of loops as they are written, with producers apart from those consumers that wait for most of their
-    values anyway, where that ends sooner: what is before a recurrence or behind it need not be as slow."""
-    best = _schedule_at(aligned, (), alignment, pace, 0, most_idle)
-    least = pace.interval if pace.slow is None else min(pace.interval, pace.elsewhere)
-    entries = best.statements
-    carried = nx.DiGraph((d.source, d.sink) for d in in_nests(aligned.staged.program, best.timed))
-    carried.add_nodes_from(entries)
-    recurring = {name: number for number, members in enumerate(nx.strongly_connected_components(carried))
-                 for name in members}
-    late = {(d.source, d.sink) for d in best.timed if recurring[d.source] != recurring[d.sink]
-            and entries[d.sink].offset - entries[d.source].offset > _SOONER * least * prod(
-                entries[d.source].trips.values())}
-    if late:
+    values anyway, or of those in an iteration of the loops around both, where that ends sooner: what is before a
+    recurrence or behind it need not be as slow."""
+    best = alone = _schedule_at(aligned, (), alignment, pace, 0, most_idle)
+    for late in _waiting(aligned, alone):
         with suppress(DependenceError):
             found = _schedule_at(aligned.setting_apart(late), (), alignment, pace, 0, most_idle)
-            return found if _SOONER * found.end < best.end else best
+            best = found if _SOONER * found.end < alone.end and found.end < best.end else best
     return best
+
+
+def _waiting(aligned: _Aligned, schedule: Schedule) -> list[frozenset[tuple[str, str]]]:
+    """Producers and consumers in no nest together that wait for about all of their values, and with them those that
+    wait for all of an iteration of the loops around both, if there are any."""
+    carried = nx.DiGraph((d.source, d.sink) for d in in_nests(aligned.staged.program, schedule.timed))
+    carried.add_nodes_from(schedule.statements)
+    recurring = {name: number for number, members in enumerate(nx.strongly_connected_components(carried))
+                 for name in members}
+    found = [frozenset((d.source, d.sink) for d in schedule.timed if recurring[d.source] != recurring[d.sink]
+                       and schedule.statements[d.sink].offset - schedule.statements[d.source].offset
+                       > _SOONER * schedule.pace.least * trips(aligned, d)) for trips in (_all_trips, _own_trips)]
+    return [late for late in dict.fromkeys(found) if late]
+
+
+def _all_trips(aligned: _Aligned, dependence: Dependence) -> int:
+    """Iterations of all loops of a producer."""
+    return prod(aligned.trips[dependence.source, n] for n in aligned.nests[dependence.source])
+
+
+def _own_trips(aligned: _Aligned, dependence: Dependence) -> int:
+    """Iterations of the loops of a producer that are not around the reader as well."""
+    source = dependence.source
+    shared = {own for own, _ in common_loops(aligned.staged.program, source, dependence.sink)}
+    return prod(aligned.trips[source, n] for n in aligned.nests[source] if (source, n) not in shared)
 
 
 def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
     """Cycles in which no schedule ends at this pace, whichever loops are shared: every statement begins when what its
     first instance reads is there, of producers that run at full rate."""
-    interval = pace.interval if pace.slow is None else min(pace.interval, pace.elsewhere)
+    interval = pace.least
     carried = recurrences(aligned.staged.program, aligned.dependences)
     begin = dict.fromkeys(aligned.order, 0)
     into: dict[str, list[Dependence]] = {}
