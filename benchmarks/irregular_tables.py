@@ -27,10 +27,5 @@ def irregular_table() -> str:
 
 
 def _row(name: str, figures: dict[str, Any]) -> list[Any]:
-    return [_name(name, figures), figures["cycles predicted"], *(figures[key] for key in _COLUMNS.values()),
+    return [name, figures["cycles predicted"], *(figures[key] for key in _COLUMNS.values()),
             figures["mhz"], figures.get("seeds", 1), figures.get("critical", "-")]
-
-
-def _name(name: str, figures: dict[str, Any]) -> str:
-    sizes = ", ".join(f"{key} = {value}" for key, value in figures.get("sizes", {}).items())
-    return f"{name} ({sizes})" if sizes else name
