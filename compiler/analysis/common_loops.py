@@ -28,10 +28,21 @@ def shared_loops(program: Program, dependences: Sequence[Dependence]) -> list[tu
             for pair in common_loops(program, first, second)]
 
 
+def common_loops(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, _Loop]]:
+    """The loops around both statements, from the outermost inwards."""
+    for one, other in zip(_times(program, first), _times(program, second), strict=False):
+        if isinstance(one, str) and isinstance(other, str):
+            yield (first, one), (second, other)
+        elif one is None or one != other:
+            return
+
+
 def innermost_recurrences(program: Program, dependences: Sequence[Dependence], names: Collection[str]
                           ) -> frozenset[str]:
     """The statements of the recurrences of those in `names`, as far as innermost loops may carry them: a way back
     through another nest takes an iteration of a loop around both. Where none may, those of the whole recurrence."""
+    if not names:
+        return frozenset()
     inner = recurrence_members(in_nests(program, dependences))
     outer = frozenset(names).difference(*inner)
     return frozenset().union(*(part for part in inner if not part.isdisjoint(names)),
@@ -53,15 +64,6 @@ def _in_two_nests(one: _Times, other: _Times) -> bool:
         if type(own) is not type(its) or own is None:
             return False
     return False
-
-
-def common_loops(program: Program, first: str, second: str) -> Iterator[tuple[_Loop, _Loop]]:
-    """The loops around both statements, from the outermost inwards."""
-    for one, other in zip(_times(program, first), _times(program, second), strict=False):
-        if isinstance(one, str) and isinstance(other, str):
-            yield (first, one), (second, other)
-        elif one is None or one != other:
-            return
 
 
 def _times(program: Program, name: str) -> _Times:

@@ -202,22 +202,23 @@ def _waiting(aligned: _Aligned, schedule: Schedule) -> list[frozenset[tuple[str,
     carried.add_nodes_from(schedule.statements)
     recurring = {name: number for number, members in enumerate(nx.strongly_connected_components(carried))
                  for name in members}
-    found = [frozenset((d.source, d.sink) for d in schedule.timed if recurring[d.source] != recurring[d.sink]
-                       and schedule.statements[d.sink].offset - schedule.statements[d.source].offset
-                       > _SOONER * schedule.pace.least * trips(aligned, d)) for trips in (_all_trips, _own_trips)]
+    waits = {(d.source, d.sink): schedule.statements[d.sink].offset - schedule.statements[d.source].offset
+             for d in schedule.timed if recurring[d.source] != recurring[d.sink]}
+    found = [frozenset(pair for pair, cycles in waits.items()
+                       if cycles > _SOONER * schedule.pace.least * iterations(aligned, *pair))
+             for iterations in (_all_iterations, _own_iterations)]
     return [late for late in dict.fromkeys(found) if late]
 
 
-def _all_trips(aligned: _Aligned, dependence: Dependence) -> int:
+def _all_iterations(aligned: _Aligned, producer: str, _: str) -> int:
     """Iterations of all loops of a producer."""
-    return prod(aligned.trips[dependence.source, n] for n in aligned.nests[dependence.source])
+    return prod(aligned.trips[producer, n] for n in aligned.nests[producer])
 
 
-def _own_trips(aligned: _Aligned, dependence: Dependence) -> int:
+def _own_iterations(aligned: _Aligned, producer: str, reader: str) -> int:
     """Iterations of the loops of a producer that are not around the reader as well."""
-    source = dependence.source
-    shared = {own for own, _ in common_loops(aligned.staged.program, source, dependence.sink)}
-    return prod(aligned.trips[source, n] for n in aligned.nests[source] if (source, n) not in shared)
+    shared = {own for own, _ in common_loops(aligned.staged.program, producer, reader)}
+    return prod(aligned.trips[producer, n] for n in aligned.nests[producer] if (producer, n) not in shared)
 
 
 def _least_end(aligned: _Aligned, pace: InitiationIntervals) -> int:
