@@ -208,13 +208,6 @@ def recurrences(program: Program, dependences: tuple[Dependence, ...]) -> frozen
     found: set[tuple[str, int, str]] = set()
     for component in nx.strongly_connected_components(graph):
         inside = [d for d in dependences if d.source in component and d.sink in component]
-        rank = {name: _first_time(program, name) for name in component} if inside else {}
+        rank = {name: program.first_time(name) for name in component} if inside else {}
         found |= {d.key for d in inside if rank[d.source] >= rank[d.sink]}
     return frozenset(found)
-
-
-def _first_time(program: Program, name: str) -> tuple[int, ...]:
-    """Time vector of a statement's first instance."""
-    first = program.order_of(name).intersect_domain(program.statement(name).domain).range().lexmin()
-    point = first.sample_point()
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(first.dim(isl.dim_type.set)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import islpy as isl
 
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.ir.types import ProgramError
 
 __all__ = ["check_bounds", "check_initialised", "check_outputs"]
@@ -82,7 +83,7 @@ def check_outputs(program: Program) -> None:
             if statement.write.array == array.name:
                 missing = missing.subtract(statement.write.map.intersect_domain(statement.domain).range())
         if not missing.is_empty():
-            element = list(_coordinates(missing.lexmin().sample_point()))
+            element = list(coordinates(missing.lexmin().sample_point()))
             raise ProgramError(f"output '{array.name}' of shape {list(array.shape)} is never written at {element}")
 
 
@@ -96,7 +97,7 @@ def _first(program: Program, statement: Statement, iterations: isl.Set) -> tuple
     """The earliest time of `iterations` of `statement`, None if there are none."""
     if iterations.is_empty():
         return None
-    return _coordinates(program.order_of(statement.name).intersect_domain(iterations).range().lexmin().sample_point())
+    return coordinates(program.order_of(statement.name).intersect_domain(iterations).range().lexmin().sample_point())
 
 
 def _iteration(program: Program, statement: Statement, time: tuple[int, ...]) -> isl.Set:
@@ -108,15 +109,10 @@ def _iteration(program: Program, statement: Statement, time: tuple[int, ...]) ->
 
 
 def _element(access: Access, where: isl.Set) -> list[int]:
-    return list(_coordinates(access.map.intersect_domain(where).range().sample_point()))
+    return list(coordinates(access.map.intersect_domain(where).range().sample_point()))
 
 
 def _where_text(statement: Statement, where: isl.Set) -> str:
-    values = _coordinates(where.sample_point())
+    values = coordinates(where.sample_point())
     named: Iterable[str] = (f"{name}={value}" for name, value in zip(statement.iterators, values, strict=True))
     return ", ".join(named) or "its only iteration"
-
-
-def _coordinates(point: isl.Point) -> tuple[int, ...]:
-    dims = range(point.get_space().dim(isl.dim_type.set))
-    return tuple(point.get_coordinate_val(isl.dim_type.set, dim).to_python() for dim in dims)

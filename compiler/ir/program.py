@@ -16,7 +16,7 @@ from typing import Literal, TypeVar, get_args
 import islpy as isl
 
 from compiler.ir.expr import Expr
-from compiler.ir.relations import maps
+from compiler.ir.relations import coordinates, maps
 from compiler.ir.types import ProgramError, Type
 
 __all__ = [
@@ -153,11 +153,8 @@ class Statement:
         domain = self.domain.coalesce()
         if domain.is_empty() or not domain.is_bounded() or not domain.is_box():
             return None
-        low, high = domain.lexmin().sample_point(), domain.lexmax().sample_point()
-        return {
-            name: (_coordinate(low, position), _coordinate(high, position))
-            for position, name in enumerate(self.iterators)
-        }
+        ends = (coordinates(end.sample_point()) for end in (domain.lexmin(), domain.lexmax()))
+        return dict(zip(self.iterators, zip(*ends, strict=True), strict=True))
 
     def box(self) -> dict[str, tuple[int, int]] | None:
         """First and last value of every iterator if the domain is a box of consecutive integers, else None."""
@@ -234,6 +231,17 @@ class Program:
             raise ProgramError(f"{self.statement(statement)} has no place in the order")
         return pieces[0]
 
+    def first_time(self, statement: str) -> tuple[int, ...]:
+        """Time vector of a statement's first instance."""
+        if statement not in self._first_times:
+            first = self.order_of(statement).intersect_domain(self.statement(statement).domain).range().lexmin()
+            self._first_times[statement] = coordinates(first.sample_point())
+        return self._first_times[statement]
+
+    @cached_property
+    def _first_times(self) -> dict[str, tuple[int, ...]]:
+        return {}
+
     @cached_property
     def _orders(self) -> dict[str, list[isl.Map]]:
         """The pieces of `order` by the name of the statement."""
@@ -291,7 +299,3 @@ def _named(items: Iterable[_Item], name: str, kind: str, program: str) -> _Item:
             return item
     known = ", ".join(item.name for item in items) or "none"
     raise ProgramError(f"program '{program}' has no {kind} '{name}'; there are: {known}")
-
-
-def _coordinate(point: isl.Point, position: int) -> int:
-    return point.get_coordinate_val(isl.dim_type.set, position).to_python()

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-__all__ = ["maps", "resolve_wraps", "united"]
+__all__ = ["coordinates", "maps", "resolve_wraps", "united"]
+
+
+def coordinates(point: isl.Point) -> tuple[int, ...]:
+    """The coordinates of a point of a set."""
+    dims = range(point.get_space().dim(isl.dim_type.set))
+    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims)
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:

@@ -19,8 +19,9 @@ from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program, Statement
 from compiler.passes.arrays.partition import partition
 from compiler.passes.normalize.static_form import drain_accumulators, propagate_constants
+from compiler.sched.static.aligned_loops import AlignedLoops
 from compiler.sched.static.schedule import UNIT_II, InitiationIntervals, Schedule
-from compiler.sched.static.static_schedule import FusionError, _Aligned, schedule_program, sequential_schedule
+from compiler.sched.static.static_schedule import FusionError, schedule_program, sequential_schedule
 from compiler.sched.streams.streams import choose_tile_depth, stage_streams
 
 
@@ -339,13 +340,13 @@ def test_few_of_many_producers_are_tried_apart(monkeypatch: pytest.MonkeyPatch, 
     body = "\n".join([f"short {arrays};", *loops, "for (int i = 0; i < 16; i++) y[i] = t29[i];"])
     program = parse_scop(f"void f(const short a[16], short y[16]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
     apart: list[str] = []
-    setting_apart = _Aligned.setting_apart
+    setting_apart = AlignedLoops.setting_apart
 
-    def count(self: _Aligned, name: str) -> _Aligned:
+    def count(self: AlignedLoops, name: str) -> AlignedLoops:
         apart.append(name)
         return setting_apart(self, name)
 
-    monkeypatch.setattr(_Aligned, "setting_apart", count)
+    monkeypatch.setattr(AlignedLoops, "setting_apart", count)
     schedule = schedule_program(stage_streams(program, 0))
     assert len(apart) == tried
     if not tried:

@@ -11,6 +11,7 @@ from compiler.analysis.counting import UncountedError
 from compiler.bind.dataflow.timing import Carried
 from compiler.bind.dataflow.word_ticks import CountedTicks, SymbolicTicks
 from compiler.ir.points import enumerate_points, evaluate_map
+from compiler.ir.relations import coordinates
 from compiler.sched.process_network import ProcessNetwork
 
 __all__ = ["Lives", "Weights", "lives_of"]
@@ -94,9 +95,7 @@ class _SymbolicLives:
     def longest(self) -> tuple[list[int], int]:
         """An instance whose word waits, and how many ticks the longest one does."""
         ends = self.fired.reverse().intersect_domain(self.words.writes.points).range()
-        point = ends.sample_point()
-        where = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(ends.dim(isl.dim_type.set))]
-        return where, self.words.most + self.extra
+        return list(coordinates(ends.sample_point())), self.words.most + self.extra
 
 
 Lives = _CountedLives | _SymbolicLives

@@ -29,7 +29,7 @@ from compiler.frontend.expand import expand
 from compiler.frontend.flow import Reach, reaching_writes
 from compiler.ir.expr import Apply, Const, Expr, Iterator, Lookup, Read, postorder
 from compiler.ir.program import Access, Array, Location, Program, Role, Statement, Table
-from compiler.ir.relations import maps, resolve_wraps
+from compiler.ir.relations import coordinates, maps, resolve_wraps
 from compiler.ir.roots import live_roots
 from compiler.ir.types import Int
 
@@ -148,7 +148,7 @@ def _with_initial(program: Program, variable: Variable, around: Surroundings, ra
         if missing:
             raise _unassigned(missing[0], variable, raw)
         if kept is not None and not kept.is_empty():
-            element = list(_coordinates(kept.lexmin().sample_point()))
+            element = list(coordinates(kept.lexmin().sample_point()))
             raise ScopError(variable.place, f"'{variable.name}'{_subscripts(variable, element)} is never assigned")
         return program
     if not missing and (kept is None or kept.is_empty()):
@@ -168,7 +168,7 @@ def _is_known(variable: Variable, around: Surroundings) -> bool:
 
 def _unassigned(reach: Reach, variable: Variable, raw: dict[str, RawStatement]) -> ScopError:
     statement = reach.statement
-    values = _coordinates(reach.missing.lexmin().sample_point())
+    values = coordinates(reach.missing.lexmin().sample_point())
     where = ", ".join(f"{n}={v}" for n, v in zip(statement.iterators, values, strict=True))
     place = raw[statement.name].reads[reach.read].place
     return ScopError(place, f"'{variable.name}' is read before it is assigned{', first at ' if where else ''}{where}")
@@ -271,11 +271,6 @@ def _written(program: Program, array: str) -> isl.Set:
         if statement.write.array == array:
             result = result.union(statement.write.map.intersect_domain(statement.domain).range())
     return result
-
-
-def _coordinates(point: isl.Point) -> tuple[int, ...]:
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python()
-                 for k in range(point.get_space().dim(isl.dim_type.set)))
 
 
 # Clean-up.

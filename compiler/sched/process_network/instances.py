@@ -13,6 +13,7 @@ from compiler.analysis.dependences import Dependence
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.points import enumerate_points, evaluate_map
 from compiler.ir.program import Program
+from compiler.ir.relations import coordinates
 
 __all__ = ["Flows", "PointNumbers", "Times", "Vectors", "time_keys", "varying"]
 
@@ -148,9 +149,7 @@ class Flows:
     def greatest_advance(self, dependence: Dependence, times: Times) -> tuple[int, ...]:
         """The lexicographic maximum of (write - read), whatever the number of instances."""
         timed = dependence.relation.apply_domain(times[dependence.sink]).apply_range(times[dependence.source])
-        last = timed.deltas().lexmax().sample_point()
-        dims = range(timed.dim(isl.dim_type.in_))
-        return tuple(last.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims)
+        return coordinates(timed.deltas().lexmax().sample_point())
 
     def meet(self, dependence: Dependence, times: Times) -> bool:
         """Whether some value is read at the time at which it is written."""

@@ -9,6 +9,7 @@ import islpy as isl
 from compiler.analysis.counting import Term, basic_sets, count, greatest, joined
 from compiler.analysis.polynomial import Polynomial
 from compiler.analysis.walks import Walk
+from compiler.ir.relations import coordinates
 
 __all__ = ["SymbolicTraffic"]
 
@@ -43,9 +44,7 @@ class SymbolicTraffic:
         if not self.steps.is_singleton() and count(self.steps) > most:
             return None
         found: list[tuple[int, ...]] = []
-        dims = range(self.steps.dim(isl.dim_type.set))
-        self.steps.foreach_point(lambda point: found.append(
-            tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims)))
+        self.steps.foreach_point(lambda point: found.append(coordinates(point)))
         return sorted(found)
 
     def crosses(self, dim: int) -> bool:

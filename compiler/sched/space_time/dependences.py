@@ -21,6 +21,7 @@ from compiler.analysis.affine import maps
 from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.last_writes import last_writes
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.passes.recurrence.shorten_recurrences import Reduction, reduction
 from compiler.sched.space_time.errors import SpaceTimeError
 from compiler.sched.space_time.nests import Nest, common_loops, identity
@@ -326,9 +327,7 @@ def _before(program: Program, sink: Statement, kind: str) -> dict[str, isl.Map]:
 
 
 def _point(points: isl.Set) -> tuple[int, ...]:
-    point = points.sample_point()
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python()
-                 for k in range(points.dim(isl.dim_type.set)))
+    return coordinates(points.sample_point())
 
 
 def _set(values: tuple[int, ...]) -> isl.Set:

@@ -107,6 +107,10 @@ class Schedule:
     pace: InitiationIntervals = UNIT_II
     method: str = ""
     levels: Mapping[Loop, tuple[int, int]] = field(default_factory=dict)
+    _distances: dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[isl.Map, int, int]] = field(
+        default_factory=dict, repr=False, compare=False)
+    """By relation and strides of both ends: the relation, which keeps its number, and the distances of statements that
+    start together."""
 
     @cached_property
     def timed(self) -> tuple[Dependence, ...]:
@@ -156,12 +160,6 @@ class Schedule:
             self._distances[key] = dependence.relation, found[0] - apart, found[1] - apart
         _, low, high = self._distances[key]
         return low + sink.offset - source.offset, high + sink.offset - source.offset
-
-    @cached_property
-    def _distances(self) -> dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[isl.Map, int, int]]:
-        """By relation and strides of both ends: the relation, which keeps its number, and the distances of statements
-        that start together."""
-        return {}
 
     def carrying_loop(self, dependence: Dependence) -> tuple[Loop, int] | None:
         """The outermost loop that carries a dependence where its distance is smallest: (statement that reads, iterator)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from compiler.ir.relations import coordinates
+
 __all__ = ["Distance", "Link", "NotUniform", "chains", "distances", "link_up", "link_via", "shift"]
 
 Distance = tuple[int, ...]
@@ -66,7 +68,7 @@ def _near(vectors: isl.Set) -> list[Distance]:
     limits = " and ".join(f"-1 <= {name} <= 1" for name in names)
     found: list[Distance] = []
     steps = vectors.intersect(isl.Set(f"{{ [{', '.join(names)}] : {limits} }}"))
-    steps.foreach_point(lambda point: found.append(_coordinates(point)))
+    steps.foreach_point(lambda point: found.append(coordinates(point)))
     ahead = [d for d in found if next((v for v in d if v), -1) > 0]
     return sorted(ahead, key=lambda d: (sum(map(abs, d)), d))
 
@@ -100,7 +102,7 @@ def distances(relation: isl.Map, few: bool) -> list[Distance]:
     if count > _MOST_DISTANCES or (count > _FEW_DISTANCES * few and not _pieces_are_uniform(relation)):
         raise NotUniform([_witness(relation, end) for end in (deltas.lexmin(), deltas.lexmax())])
     points: list[Distance] = []
-    deltas.foreach_point(lambda point: points.append(_coordinates(point)))
+    deltas.foreach_point(lambda point: points.append(coordinates(point)))
     return sorted(points)
 
 
@@ -112,9 +114,9 @@ def _pieces_are_uniform(relation: isl.Map) -> bool:
 
 
 def _witness(relation: isl.Map, distance: isl.Set) -> tuple[Distance, Distance]:
-    pair = relation.intersect(shift(_coordinates(distance.sample_point()))).lexmin().sample()
+    pair = relation.intersect(shift(coordinates(distance.sample_point()))).lexmin().sample()
     pair = pair.wrap().flatten().sample_point()
-    numbers = _coordinates(pair)
+    numbers = coordinates(pair)
     half = len(numbers) // 2
     return numbers[:half], numbers[half:]
 
@@ -143,15 +145,10 @@ def link_up(sources: isl.Map, *, few: bool = False) -> list[Link]:
     found, left = chains(sources)
     if not left.is_injective():
         again = left.apply_range(left.reverse()).subtract(isl.Map.identity(left.domain().get_space().map_from_set()))
-        pair = _coordinates(again.sample().wrap().flatten().sample_point())
+        pair = coordinates(again.sample().wrap().flatten().sample_point())
         half = len(pair) // 2
         raise NotUniform([(pair[:half], pair[half:])])
     for distance in distances(left, few):
         users = left.intersect(shift(distance)).domain().coalesce()
         found.append(Link(distance, users, False))
     return found
-
-
-def _coordinates(point: isl.Point) -> tuple[int, ...]:
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python()
-                 for k in range(point.get_space().dim(isl.dim_type.set)))
