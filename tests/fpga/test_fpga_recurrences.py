@@ -110,3 +110,29 @@ def test_what_is_around_a_recurrence_runs_at_its_own_rate():
     assert design.schedule.pace.interval == 2 and design.schedule.pace.idle
     assert design.schedule.statements["load_table_in"].span == size * size
     assert design.predicted_start_to_done < 1.2 * (2 * size ** 3 + 2 * size ** 2)
+
+
+def test_an_inner_recurrence_goes_on_from_the_last_outer_iteration():
+    """From one iteration of the inner loop to the next there is no memory, though there is one from the last iteration
+    of the loop around."""
+    program = parse_scop("""void walk(const int a[8], int y[8]) {
+#pragma scop
+  int x[8], other[8], s = 1;
+  for (int k = 0; k < 8; k++)
+    x[k] = a[k];
+  for (int p = 0; p < 4; p++) {
+    for (int k = 0; k < 8; k++) {
+      s = s + (x[7 - k] ^ s >> 3);
+      other[k] = s;
+    }
+    for (int k = 0; k < 8; k++)
+      x[k] = other[k];
+  }
+  for (int k = 0; k < 8; k++)
+    y[k] = x[k];
+#pragma endscop
+}
+""", "walk.c")
+    design = exact(program)
+    assert design.choices["initiation interval"].split()[0] == "1"
+    assert design.predicted_cycles <= 4 * (8 + 4)

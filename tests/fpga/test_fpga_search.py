@@ -73,7 +73,7 @@ def test_passes_over_an_array_wait_for_the_last_one() -> None:
         count = 1 << passes
         with record_attempts() as record:
             design = compiler.compile(load_c(IRREGULAR / "merge_sort.c", N=count, PASSES=passes), target="fpga")
-        assert design.predicted_cycles <= passes * (8 * count + 20) + 2 * count
+        assert design.predicted_cycles <= passes * (5 * count + 20) + 2 * count
         spent.append(len(record))
     assert max(spent) <= 16
 

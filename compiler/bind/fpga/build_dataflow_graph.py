@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.analysis.dependences import Dependence, topological_order
+from compiler.analysis.dependences import Dependence, recurrences, topological_order
 from compiler.analysis.port_nests import linear_sum
 from compiler.bind.buffers.unified import UnifiedBuffer
 from compiler.bind.fpga.dataflow_graph import Net, Node, Use
@@ -41,6 +41,7 @@ class NetBuilder:
         for dependence in self.schedule.dependences:
             read = dependence.sink, dependence.read
             self.sources.setdefault(read, []).extend(pieces(dependence) if read in self.split else [dependence])
+        self.carried = recurrences(self.program, self.schedule.dependences)
 
     def build(self) -> Net:
         """All nodes; merges are connected when all others are there."""
@@ -88,12 +89,30 @@ class NetBuilder:
         """A read's use: of what its one producer gave it, or of a merge. Raises `ManySources`."""
         sources = self.sources[statement.name, read]
         if (statement.name, read) not in self.net.reads:
-            decision = self._late(sources[0]) if len(sources) == 1 else decide(self.events, sources)
+            decision = self._decision(sources)
             if decision is None:
                 raise ManySources(f"{read_label(statement, read)} sees values of several statements, in an order that "
                                   "no counters with short tables follow", statement.name)
             self.net.reads[statement.name, read] = self._merge(decision, self._word(sources[0].array))
         return self.net.reads[statement.name, read]
+
+    def _decision(self, sources: list[Dependence]) -> Decision | None:
+        """How a read finds its values: of a recurrence, without a memory on the shortest way back, if that is possible;
+        None if no counters say so."""
+        parts = [part for source in sources for part in self._ways_back(source)]
+        found = decide(self.events, parts) if len(parts) > len(sources) else None
+        if found is not None:
+            return found
+        return self._late(sources[0]) if len(sources) == 1 else decide(self.events, sources)
+
+    def _ways_back(self, source: Dependence) -> list[Dependence]:
+        """A dependence that leads back after a number of cycles that varies, in pieces if the least one is the same in
+        all iterations of its piece: that of an inner loop, beside those of loops around."""
+        least, most = self.schedule.distance(source)
+        if source.key not in self.carried or least == most:
+            return [source]
+        parts = pieces(source)
+        return parts if (least, least) in map(self.schedule.distance, parts) else [source]
 
     def _late(self, source: Dependence) -> Decision:
         """A read of one producer that comes later in the net, being behind it in a recurrence: only a merge can have a
