@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from compiler.analysis.common_loops import innermost_recurrences, shared_loops
+from compiler.analysis.common_loops import shared_loops
 from compiler.sched.static.loop_levels import Levels
 from compiler.sched.static.nests import Match, Nests
 from compiler.sched.static.schedule import InitiationIntervals, Loop
@@ -34,10 +34,9 @@ class AlignedLoops:
            as_written: bool = False) -> AlignedLoops:
         """Statements that see values of each other share the loops that they share in the program, if they are to be
         `as_written`."""
-        program = nests.staged.program
-        levels = Levels(nests, innermost_recurrences(program, nests.timed, pace.slow or frozenset()))
+        levels = Levels(nests, nests.recurring(pace.slow or frozenset()))
         together = [d for d in nests.timed if (d.source, d.sink) not in apart] if as_written else []
-        _align(levels, apart, shared_loops(program, together), pace)
+        _align(levels, apart, shared_loops(nests.staged.program, together), pace)
         return AlignedLoops(nests, levels, pace, apart, as_written)
 
     def setting_apart(self, pairs: Collection[tuple[str, str]]) -> AlignedLoops:

@@ -102,12 +102,13 @@ class Levels:
 
     def _make_rates_whole(self, level: int) -> None:
         """Scale a level so that its rates are the smallest whole numbers."""
-        loops = self._members(level)
-        scale = lcm(*(self.rate[loop].denominator for loop in loops))
-        common = gcd(*(int(self.rate[loop] * scale) for loop in loops))
-        for loop in loops:
-            self.rate[loop] = self.rate[loop] * scale / common
-        self._steps[level] = max(int(self.rate[loop]) * self.nests.trips[loop] for loop in loops)
+        rates = {loop: self.rate[loop] for loop in self._members(level)}
+        scale = lcm(*(rate.denominator for rate in rates.values()))
+        whole = {loop: rate.numerator * (scale // rate.denominator) for loop, rate in rates.items()}
+        common = gcd(*whole.values())
+        if scale != common:
+            self.rate |= {loop: Fraction(rate, common) for loop, rate in whole.items()}
+        self._steps[level] = max(rate // common * self.nests.trips[loop] for loop, rate in whole.items())
 
     def _slow_levels(self, inside: Mapping[int, set[int]]) -> set[int]:
         """The innermost levels of the nests of slow statements, and all that lie inside these."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from compiler.analysis.affine import pieces, slopes
+from compiler.analysis.common_loops import innermost_recurrences
 from compiler.analysis.dependences import Dependence, flow, recurrences, topological_order
 from compiler.ir.program import Statement
 from compiler.sched.static.schedule import Loop, loop_trips, timed_dependences
@@ -64,6 +65,16 @@ class Nests:
     def loads(self) -> frozenset[str]:
         """The statements that fetch inputs."""
         return frozenset(footprint.statement for footprint in self.staged.inputs)
+
+    def recurring(self, names: frozenset[str]) -> frozenset[str]:
+        """The statements of the recurrences of those in `names`, as far as innermost loops may carry them."""
+        if names not in self._recurring:
+            self._recurring[names] = innermost_recurrences(self.staged.program, self.timed, names)
+        return self._recurring[names]
+
+    @cached_property
+    def _recurring(self) -> dict[frozenset[str], frozenset[str]]:
+        return {}
 
     @cached_property
     def matches(self) -> list[tuple[Dependence, tuple[Match, ...]]]:
