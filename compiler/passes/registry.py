@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "distribute-recurrences": f"{_ROOT}.recurrence.passes:DistributeRecurrences",
     "fold-extremes": f"{_ROOT}.recurrence.passes:FoldExtremes",
     "shorten-recurrences": f"{_ROOT}.recurrence.passes:ShortenRecurrences",
+    "expand-conditions": f"{_ROOT}.recurrence.passes:ExpandConditions",
     "normalize-loops": f"{_ROOT}.normalize.passes:NormalizeLoops",
     "reassociate": f"{_ROOT}.recurrence.passes:Reassociate",
     "pad-domains": f"{_ROOT}.normalize.passes:PadDomains",

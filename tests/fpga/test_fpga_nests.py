@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +109,18 @@ def cells(program, listed):
     return compiled(program, listed).system.pipeline.cells
 
 
+def require_same_cells(program):
+    """A walk may have other loops when it is listed, but no other events."""
+    assert [*map(plain, cells(program, 0))] == [*map(plain, cells(program, 1 << 22))]
+
+
+def plain(cell):
+    """A cell with the events of its walks in place of their loops."""
+    parts = [getattr(cell, field.name) for field in fields(cell)]
+    return type(cell), *([column.tolist() for column in part.events()] if isinstance(part, Walk) else part
+                         for part in parts)
+
+
 def compiled(program, listed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buffer_choice, "LISTED", listed)
@@ -121,13 +133,13 @@ def compiled(program, listed):
 @pytest.mark.parametrize("app", APPS)
 def test_applications_have_the_same_cells(app):
     program = load(app, **APPS[app])
-    assert cells(program, 0) == cells(program, 1 << 22)
+    require_same_cells(program)
 
 
 @pytest.mark.parametrize("kernel", ["trisolv", "jacobi_2d"])
 def test_triangles_and_borders_have_the_same_cells(kernel):
     program = load_c(KERNELS / f"{kernel}.c", N=7)
-    assert cells(program, 0) == cells(program, 1 << 22)
+    require_same_cells(program)
 
 
 def test_simplices_and_diagonals_of_triangles_need_no_lists(monkeypatch):
@@ -215,4 +227,4 @@ def test_live_words_are_those_counted_one_by_one():
 @settings(max_examples=15, deadline=None)
 @given(st.one_of(programs(largest=10), accumulations()))
 def test_random_programs_have_the_same_cells(program):
-    assert cells(program, 0) == cells(program, 1 << 22)
+    require_same_cells(program)

@@ -56,6 +56,9 @@ FIRING = {
                         "for (int j = 0; j < 5; j++) y[i][j] = p[i][j]; }",
     "fold-extremes": "void f(const short a[8], short y[2]) { y[0] = 0; y[1] = 0; for (int i = 0; i < 8; i++) "
                      "if (a[i] > y[0]) { y[0] = a[i]; y[1] = i; } }",
+    "expand-conditions": "static const int t[8] = {3, 1, 4, 1, 5, 9, 2, 6}; void f(const int a[8], int y[1]) { "
+                         "int q = 0; for (int i = 0; i < 8; i++) { if (t[q & 7] > a[i]) q = q + 1; else q = q - 3; "
+                         "if (q == 5) q = 1; } y[0] = q; }",
     "shorten-recurrences": "void f(const short a[8], short y[1]) { y[0] = 0; for (int i = 0; i < 8; i++) "
                            "if (a[i] > 3) y[0] += a[i]; }",
     "normalize-loops": "void f(const short a[8], short y[8]) { for (int i = 0; i < 8; i++) y[i] = a[i] + 1; }",

@@ -47,7 +47,8 @@ __all__ = ["FpgaDesign"]
 @dataclass(repr=False)
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
-    `transform`: the schedule directives that put loops in another order; `coalesced`: whether the program's tile loops
+    `transform`: the schedule directives that put loops in another order; `expanded`: the statements of conditions for
+    both of whose values what depends on them is computed; `coalesced`: whether the program's tile loops
     were. `lanes`: elements of a row that come and go at a time. `early`: the loop that data can end early, or why one
     that they could end makes all its iterations."""
 
@@ -62,6 +63,7 @@ class FpgaDesign(Design):
     lanes: int = 1
     early: EarlyExit | str = ""
     stated: Program | None = None
+    expanded: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -176,6 +178,7 @@ class FpgaDesign(Design):
         taken = {"tile loops": f"{staged.tile_depth} ({staged.tiles} tiles)",
                  "period": f"{self.schedule.period} cycles",
                  "initiation interval": str(self.schedule.pace), "loops moved": self.transform or "none",
+                 "conditions expanded": ", ".join(self.expanded) or "none",
                  "arrays in parts": ", ".join(part.name for part in self.parts.parts) or "none"}
         taken |= COALESCED if self.coalesced else {}
         taken |= {"lanes": str(self.lanes)}

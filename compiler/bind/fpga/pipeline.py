@@ -21,7 +21,7 @@ from compiler.passes.normalize.passes import (
 from compiler.passes.pipeline import PassPipeline
 from compiler.passes.program_pass import ProgramPass
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, PredicatedReads
-from compiler.passes.recurrence.passes import ExpandArrays, ShortenRecurrences
+from compiler.passes.recurrence.passes import ExpandArrays, ExpandConditions, ShortenRecurrences
 from compiler.sched.static.schedule import UNIT_II, InitiationIntervals
 
 __all__ = ["Candidate", "pipeline_of"]
@@ -30,13 +30,15 @@ __all__ = ["Candidate", "pipeline_of"]
 @dataclass(frozen=True)
 class Candidate:
     """One choice. Whether the program's tile loops are `coalesced`; how many elements of a row come and go at a time,
-    in as many `lanes`; `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are
-    switched off; whether reads of several sources become reads of each, `selected` by conditions; reads whose
-    dependences are `split` in pieces; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles;
-    arrays that are moved once, `in_order` of memory."""
+    in as many `lanes`; statements whose conditions are `expanded`, so that what depends on them is there for both
+    values; `directives` for the order of loops, or for tiles; what `predicated` reads deliver that are switched off;
+    whether reads of several sources become reads of each, `selected` by conditions; reads whose dependences are `split`
+    in pieces; initiation intervals (`pace`); the `tile_depth` outer loops that enumerate tiles; arrays that are moved
+    once, `in_order` of memory."""
 
     coalesced: bool = False
     lanes: int = 1
+    expanded: tuple[str, ...] = ()
     directives: str = ""
     predicated: PredicatedReads = BEHIND_GUARDS[0]
     selected: bool = False
@@ -55,6 +57,7 @@ class Candidate:
         words = {"tile loops coalesced": self.coalesced, f"{self.lanes} elements at a time": self.lanes > 1,
                  f"{self.tile_depth} tile loops": self.tile_depth > 0,
                  f"{', '.join(sorted(self.in_order))} in the order of memory": bool(self.in_order),
+                 f"both values of the conditions {', '.join(self.expanded)}": bool(self.expanded),
                  f"loops changed: {self.directives}": bool(self.directives),
                  "last values also of predicated-off instances": not self.predicated.computed,
                  "reads everywhere": self.predicated.everywhere, "sources selected by conditions": self.selected,
@@ -71,8 +74,8 @@ def pipeline_of(choice: Candidate, options: Options) -> PassPipeline:
     if options.passes:
         asked = PassPipeline.parse(options.passes).passes
         return PassPipeline((*_directives(choice), *asked, PartitionArrays()))
-    return PassPipeline((*_first(choice), ShortenRecurrences(), *_directives(choice), *_passes(choice, options),
-                         PartitionArrays()))
+    return PassPipeline((*_first(choice), ShortenRecurrences(), *_expanded(choice), *_directives(choice),
+                         *_passes(choice, options), PartitionArrays()))
 
 
 def _first(choice: Candidate) -> Iterator[ProgramPass]:
@@ -80,6 +83,11 @@ def _first(choice: Candidate) -> Iterator[ProgramPass]:
         yield CoalesceTileLoops()
     if choice.lanes > 1:
         yield PackStreams(choice.lanes)
+
+
+def _expanded(choice: Candidate) -> Iterator[ProgramPass]:
+    if choice.expanded:
+        yield ExpandConditions(" ".join(choice.expanded))
 
 
 def _directives(choice: Candidate) -> Iterator[ProgramPass]:

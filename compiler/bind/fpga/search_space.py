@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -38,6 +39,7 @@ from compiler.passes.normalize.loop_coalescing import coalesce_tile_loops
 from compiler.passes.recurrence.array_expansion import BEHIND_GUARDS, has_undefined_reads
 from compiler.passes.recurrence.passes import ShortenRecurrences
 from compiler.passes.recurrence.recurrence_interchange import recurrence_order
+from compiler.passes.recurrence.shannon_expansion import late_conditions
 from compiler.passes.state import State
 from compiler.sched.search.space import NEVER, Infeasible, KeptResults, Refused, Step, Strategy, TooLateError, ask
 from compiler.sched.static.schedule import InitiationIntervals, Schedule, StatementSchedule
@@ -56,6 +58,9 @@ _MOST_LOOPS = 14
 
 _MOST_IDLE = 16
 """Most times that a loop idles for longer."""
+
+_MOST_CONDITIONS = 2
+"""Most conditions of recurrences that are expanded, one at a time."""
 
 _Designs: TypeAlias = Strategy[Candidate, FpgaDesign]
 
@@ -153,7 +158,7 @@ class Stages:
         """The finished pipeline."""
         parts, chosen = self.parts(choice), self.system(choice)
         return FpgaDesign(self.program, parts, self.options, chosen.built, chosen.system, 0.0, choice.directives,
-                          choice.coalesced, choice.lanes, chosen.early, self._stated(choice))
+                          choice.coalesced, choice.lanes, chosen.early, self._stated(choice), choice.expanded)
 
     def proven(self, design: FpgaDesign) -> FpgaDesign:
         """A design, proven from outside. Raises `ValidationError` for a fault of the compiler, and `FpgaError` for one
@@ -211,16 +216,36 @@ class PipelineSpace:
     def _in_order(self, choice: Candidate) -> _Designs:
         """With loops as they are, then in another order or in tiles, where that may end earlier."""
         asked = yield from self._behind_guards(choice, NEVER)
-        if self.options.loops == "asked" or (isinstance(asked, Infeasible) and not asked.because(SlowRecurrence)):
+        if isinstance(asked, Infeasible) and (self.options.loops == "asked" or not asked.because(SlowRecurrence)):
             return asked
         if isinstance(asked, Infeasible):
             script = recurrence_order(self.stages.alone(choice), _INTERVALS[-1], self._parts(choice))
             ordered = yield from self._changed(choice, script, NEVER)
             return asked if isinstance(ordered, Infeasible) else ordered
         best = asked
-        for script in (self._order(choice, asked), self._right_looking(choice, asked), self._tiles(choice, asked)):
+        for script in self._scripts(choice, asked):
             found = yield from self._changed(choice, script, _expected(best))
             best = best if isinstance(found, Infeasible) else min(best, found, key=_expected)
+        return (yield from self._expanded(choice, asked, best))
+
+    def _scripts(self, choice: Candidate, asked: FpgaDesign) -> Iterator[str]:
+        """Directives for loops in other orders or in tiles, unless they are to be as they are."""
+        if self.options.loops != "asked":
+            yield self._order(choice, asked)
+            yield self._right_looking(choice, asked)
+            yield self._tiles(choice, asked)
+
+    def _expanded(self, choice: Candidate, asked: FpgaDesign, best: FpgaDesign) -> _Designs:
+        """The fastest design, where recurrences of `asked` take more than a cycle also of those in which what depends
+        on late conditions is computed for both of their values."""
+        pace = asked.schedule.pace
+        waits = not self.options.passes and (pace.interval > 1 or pace.idle)
+        late = late_conditions(self.stages.alone(choice)) if waits else []
+        for name in late[:_MOST_CONDITIONS]:
+            trial = replace(choice, expanded=(*choice.expanded, name))
+            found = yield from self._behind_guards(trial, _expected(best))
+            if not isinstance(found, Infeasible) and _expected(found) < _expected(best):
+                best, choice = found, trial
         return best
 
     def _order(self, choice: Candidate, asked: FpgaDesign) -> str:

@@ -11,11 +11,12 @@ from compiler.passes.recurrence.array_expansion import expand_arrays
 from compiler.passes.recurrence.distribute_recurrences import distribute_recurrences
 from compiler.passes.recurrence.fold_extremes import fold_extremes
 from compiler.passes.recurrence.reassociate import OperandDepth, reassociate_for_recurrences
+from compiler.passes.recurrence.shannon_expansion import expand_conditions, late_conditions
 from compiler.passes.recurrence.shorten_recurrences import shorten_recurrences
 from compiler.passes.state import State
 
-__all__ = ["DISTRIBUTED", "DistributeRecurrences", "ExpandArrays", "FoldExtremes", "Reassociate", "ShortenRecurrences",
-           "count_operations"]
+__all__ = ["DISTRIBUTED", "DistributeRecurrences", "ExpandArrays", "ExpandConditions", "FoldExtremes", "Reassociate",
+           "ShortenRecurrences", "count_operations"]
 
 DISTRIBUTED = {"loops distributed": "recurrences within an iteration of an outer loop"}
 """The line of a report for what `DistributeRecurrences` did."""
@@ -62,6 +63,23 @@ class ShortenRecurrences(ProgramPass):
 
     def apply(self, state: State) -> State:
         return state.with_program(shorten_recurrences(state.program))
+
+
+@dataclass(frozen=True)
+class ExpandConditions(ProgramPass):
+    """What depends on conditions that are known late is computed for both of their values, and selected.
+
+    `statements`: which compute these conditions, e.g. ``S9 S12`` (default: those of recurrences that wait for a memory
+    or a product). Raises `TransformError` for one that does not compute 0 or 1.
+    """
+
+    statements: str = ""
+    name = "expand-conditions"
+    follows = ("shorten-recurrences",)
+
+    def apply(self, state: State) -> State:
+        names = self.statements.split() or late_conditions(state.program)
+        return state.with_program(expand_conditions(state.program, names))
 
 
 @dataclass(frozen=True)
