@@ -94,7 +94,8 @@ def _named(program: Program) -> Program:
     inside = recurring(flow(program))
     for statement in program.statements:
         match statement.value:
-            case Apply("select", (condition, *values)) if statement.name in inside and not _is_read(condition):
+            case Apply("select", (condition, *values)) if (statement.name in inside
+                                                           and not _is_computed(program, statement, condition)):
                 made, array = groups.beside(statement, "if", *pruned(condition, statement.reads))
                 reads = (*statement.reads, groups.element(statement, array))
                 value, reads = pruned(apply("select", Read(len(statement.reads), BIT), *values), reads)
@@ -102,12 +103,17 @@ def _named(program: Program) -> Program:
     return groups.result()
 
 
-def _is_read(condition: Expr) -> bool:
-    """Whether a condition asks for a value that another statement has computed, and nothing else."""
-    while isinstance(condition, Cast) or (isinstance(condition, Apply) and condition.op in ("eq", "ne")
-                                          and isinstance(condition.args[1], Const)):
-        condition = condition.arg if isinstance(condition, Cast) else condition.args[0]
-    return isinstance(condition, Read | Const)
+def _is_computed(program: Program, statement: Statement, condition: Expr) -> bool:
+    """Whether a condition of a statement only asks which of 0 and 1 others have computed."""
+    match condition:
+        case Const():
+            return True
+        case Read(index):
+            array = statement.reads[index].array
+            return all(_is_condition(program, each) for each in program.statements if each.write.array == array)
+        case Cast(inner) | Apply("eq" | "ne", (inner, Const(0))):
+            return _is_computed(program, statement, inner)
+    return False
 
 
 @dataclass(frozen=True)
