@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.evaluate import evaluate
-from compiler.ir.expr import Apply, Cast, Const, Expr, children
+from compiler.ir.expr import Apply, Cast, Const, Expr, children, is_floating
 
 __all__ = ["decided"]
 
 
 def decided(node: Expr) -> Expr:
-    """`node`, or what it is the same as: a constant, or one of its operands where others are constants that say so."""
+    """`node`, or what it is the same as: a constant, or one of its operands where others are constants that say so.
+    What is computed of floating-point numbers stays as it is."""
     match node:
         case Apply("select", (Const(condition), yes, no)):
             return yes if condition else no
         case Apply("select", (_, yes, no)) if yes == no:
             return yes
-        case (Apply() | Cast()) if all(isinstance(child, Const) for child in children(node)):
+        case (Apply() | Cast()) if all(isinstance(child, Const) for child in children(node)) and not is_floating(node):
             return Const(int(evaluate(node, lambda _: np.empty(0), {}, {})[0]), node.type)
         case Apply("lut3", (Const(table), *bits)):
             return _looked_up(table, bits, node)

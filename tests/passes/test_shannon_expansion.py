@@ -112,6 +112,16 @@ def test_what_is_fast_enough_is_not_expanded() -> None:
     assert compiler.compile(program, target="fpga").choices["conditions expanded"] == "none"
 
 
+def test_floating_point_numbers_keep_their_bits() -> None:
+    """A condition that is taken as a number is no constant of that type: these are bit patterns."""
+    program = shorten_recurrences(scop(
+        "int q = 0; float z = 0; for (int i = 0; i < 16; i++) { int c = t[q & 7] > a[i]; z = z + (float)c; "
+        "if (c) { q = q + 3; z = z * 0.5f; } else q = (int)z + i; } y[0] = z * 1000 + q;"))
+    late = late_conditions(program)
+    assert late
+    require_same(program, expand_conditions(program, late))
+
+
 def test_nothing_is_stored_and_no_index_checked_twice() -> None:
     """What is done has to be wanted: stores stay as they are, and loads that may be outside of their array."""
     program = shorten_recurrences(scop(

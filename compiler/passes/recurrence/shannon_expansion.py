@@ -91,7 +91,7 @@ def expand_conditions(program: Program, names: Sequence[str]) -> Program:
 def _named(program: Program) -> Program:
     """`program` with a statement for every condition of a recurrence by which another one selects its value."""
     groups = StatementGroups(program)
-    inside = recurring(flow(program))
+    inside = recurring(flow(program)) - _shared(program)
     for statement in program.statements:
         match statement.value:
             case Apply("select", (condition, *values)) if (statement.name in inside
@@ -101,6 +101,11 @@ def _named(program: Program) -> Program:
                 value, reads = pruned(apply("select", Read(len(statement.reads), BIT), *values), reads)
                 groups.groups[statement.name] = [made, replace(statement, reads=reads, value=value)]
     return groups.result()
+
+
+def _shared(program: Program) -> set[str]:
+    """The statements that share units."""
+    return {name for group in program.shared for name in group}
 
 
 def _is_computed(program: Program, statement: Statement, condition: Expr) -> bool:
@@ -170,10 +175,12 @@ class _Expansion:
         return [self.program.statement(name) for name in nx.topological_sort(kept) if name in names]
 
     def _is_pure(self, statement: Statement) -> bool:
-        """Whether it may be computed though its value is not used: it stores nothing and reports no index."""
+        """Whether it may be computed though its value is not used: it stores nothing and reports no index, and has no
+        units in common with others, which have to be alike."""
         traps = {memory.name for memory in self.program.memories if memory.trap}
         stores = any(isinstance(node, Store) for node in postorder(statement.value))
-        return not stores and memories_used(statement.value).isdisjoint(traps)
+        alone = statement.name not in _shared(self.program)
+        return alone and not stores and memories_used(statement.value).isdisjoint(traps)
 
     def sources(self, statement: Statement) -> dict[int, str]:
         """Of the reads of a statement that see values of the same iteration, what computes them."""
@@ -277,7 +284,7 @@ def _simplified(value: Expr, known: Mapping[int, Const | Array]) -> Expr:
 def _is_condition(program: Program, statement: Statement) -> bool:
     """Whether a statement computes 0 or 1, and is no store, whose result others wait for."""
     type_ = program.array(statement.write.array).type
-    if not isinstance(type_, Int) or isinstance(statement.value, Read | Const | Store):
+    if not isinstance(type_, Int) or isinstance(statement.value, Read | Const | Store) or statement.domain.is_empty():
         return False
     reads = [type_range(program.array(access.array).type) for access in statement.reads]
     tables, box = table_ranges(program), hull(statement)
