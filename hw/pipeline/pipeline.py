@@ -212,18 +212,25 @@ class Pipeline(wiring.Component):
 
     def _result(self, m: Module, number: int, cell: OperatorCell, early: int) -> Value:
         """What an operator makes of its operands, `early` cycles after they are there."""
-        if cell.op == "mul" and early and all(map(self._is_register, cell.operands)):
+        if cell.op == "mul" and early and all(map(self._is_early, cell.operands)):
             a, b = (self._tap(m, tap) for tap in cell.operands)
             if is_wide(a, b):
                 return product_in_steps(a, b, cell.word.width, lambda part: self._late(m, part, number, "_part"))
         values = [self._tap(m, tap, early) for tap in cell.operands]
         return values[0] if cell.op == "cast" else applied(cell.op, values, list(cell.words))
 
+    def _is_early(self, tap: Tap) -> bool:
+        """Whether a value comes out of a register, or out of one of two that a merge selects."""
+        cell = self.spec.cells[tap.cell]
+        if isinstance(cell, MergeCell) and not tap.cycles:
+            return all(map(self._is_register, cell.sources))
+        return self._is_register(tap)
+
     def _is_register(self, tap: Tap) -> bool:
-        """Whether a value comes out of a register."""
+        """Whether a value comes out of a register, or is constant."""
         cell = self.spec.cells[tap.cell]
         if tap.cycles or not isinstance(cell, OperatorCell):
-            return bool(tap.cycles)
+            return tap.cycles > 0 or isinstance(cell, BufferCell | ConstantCell)
         return self._is_register(cell.operands[0]) if cell.op == "cast" and not cell.latency else cell.latency > 0
 
     def _stepped(self, m: Module, number: int, cell: OperatorCell, name: str, operator: SteppedOperator) -> Value:

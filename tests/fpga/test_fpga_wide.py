@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from c_targets import on_pipeline, require_gcc_results, simulated
 
 import compiler
 from compiler.bind.fpga.errors import FpgaError
-from compiler.frontend.c_scop import parse_scop
+from compiler.frontend.c_scop import load_c, parse_scop
+from hw.pipeline.spec import MergeCell, OperatorCell
+from hw.pipeline.system import emit_pipeline
+
+APPS = Path(__file__).parents[2] / "apps"
 
 SUMS = """
 #include <stdint.h>
@@ -48,6 +54,19 @@ void f(const uint32_t x[16], const int32_t y[16], int32_t r[16]) {
 }
 """
 
+POWERS = """
+#include <stdint.h>
+void f(const uint32_t x[12], uint32_t y[12]) {
+#pragma scop
+  uint32_t z = 3000000019;
+  for (int i = 0; i < 12; i++) {
+    z = ((z * z) >> 5) ^ x[i];
+    y[i] = z;
+  }
+#pragma endscop
+}
+"""
+
 FAR_ITERATOR = """
 #include <stdint.h>
 void f(int64_t y[4]) {
@@ -72,11 +91,12 @@ DATA = {
            "z": np.zeros(8, np.uint64)},
     UNSIGNED: {"a": words(np.uint64, 8), "y": np.zeros(8, np.int64), "z": np.zeros(8, np.uint64),
                "w": np.zeros(8, np.int32)},
+    POWERS: {"x": words(np.uint32, 12), "y": np.zeros(12, np.uint32)},
     MIXED_SIGNS: {"x": words(np.uint32, 16), "y": words(np.int32, 16)[::-1].copy(), "r": np.zeros(16, np.int32)},
 }
 
 
-@pytest.mark.parametrize("text", DATA, ids=["sums", "unsigned", "mixed signs"])
+@pytest.mark.parametrize("text", DATA, ids=["sums", "unsigned", "powers", "mixed signs"])
 def test_wide_values(text):
     require_gcc_results(text, "f", DATA[text], on_pipeline)
 
@@ -84,6 +104,17 @@ def test_wide_values(text):
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_wide_sums_in_hardware(simulator):
     require_gcc_results(SUMS, "f", DATA[SUMS], simulated("fpga", simulator))
+
+
+def test_a_product_of_what_merges_select():
+    """Its register is behind the products of parts, also if there are multiplexers between registers and these (both
+    simulators run it in tb/test_irregular.py)."""
+    design = compiler.compile(load_c(APPS / "irregular" / "mandelbrot.c"), target="fpga")
+    cells = design.system.pipeline.cells
+    products = [number for number, cell in enumerate(cells) if isinstance(cell, OperatorCell) and cell.op == "mul"]
+    assert all(isinstance(cells[tap.cell], MergeCell) for number in products for tap in cells[number].operands)
+    [text] = emit_pipeline(design.system.pipeline).values()
+    assert len(products) == 3 and all(f"mul_{number}_part" in text for number in products)
 
 
 def test_an_iterator_that_is_no_number_of_32_bits():
