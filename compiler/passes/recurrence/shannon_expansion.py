@@ -130,6 +130,7 @@ class _Expansion:
 
     @cached_property
     def condition(self) -> Statement:
+        """The statement."""
         return self.program.statement(self.name)
 
     @cached_property

@@ -49,6 +49,7 @@ class Nests:
 
     @cached_property
     def statements(self) -> dict[str, Statement]:
+        """The statements by name, in that order."""
         return {name: self.staged.program.statement(name) for name in self.order}
 
     @cached_property
@@ -58,6 +59,7 @@ class Nests:
 
     @cached_property
     def trips(self) -> dict[Loop, int]:
+        """Iterations of every loop."""
         return {(s, n): count for s, nest in self.loops.items()
                 for n, count in loop_trips(self.statements[s]).items() if n in nest}
 

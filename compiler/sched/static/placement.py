@@ -168,6 +168,7 @@ def _quantum(source: StatementSchedule, fusion_level: int | None) -> int | None:
 
 
 def never_in_time(schedule: Schedule, dependence: Dependence) -> DependenceError:
+    """The error of a value that comes too late wherever the statements of a schedule start."""
     statement = schedule.staged.program.statement(dependence.sink)
     return DependenceError(
         f"{statement.label(statement.reads[dependence.read])}: its value depends on itself through "

@@ -1,7 +1,7 @@
 """Cycle-accurate schedules: every statement instance gets the unstalled cycle in which it executes.
 
-The loops of all statements are aligned into common *levels* (Liu 2023, section 4.4.1): a consumer"s loop joins the
-level of the producer"s loop whose values it walks, at the rate at which it walks them. Levels are flattened innermost
+The loops of all statements are aligned into common *levels* (Liu 2023, section 4.4.1): a consumer's loop joins the
+level of the producer's loop whose values it walks, at the rate at which it walks them. Levels are flattened innermost
 first, so that the busiest statement of a level sets its length, and every statement then starts as early as its
 dependences allow (section 4.4, equation 4.14). The initiation interval is one, but for loops that a
 `InitiationIntervals` slows down.
