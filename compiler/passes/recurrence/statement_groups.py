@@ -15,9 +15,6 @@ from compiler.passes.recurrence.shorten_recurrences import hull
 
 __all__ = ["StatementGroups"]
 
-_ROOM = 64
-"""Statements that there may be in the place of one."""
-
 
 class StatementGroups:
     """A program in the making. `groups`: the statements that are in the place of each, in their order."""
@@ -53,18 +50,19 @@ class StatementGroups:
     def result(self) -> Program:
         """The program, the statements of a group one after the other where the last one was alone."""
         order = isl.UnionMap.empty(self.program.order.get_space().params())
+        room = max(map(len, self.groups.values()), default=1)
         for name, place in places(self.program).items():
             for number, statement in enumerate(self.groups[name]):
                 before = self.program.order_of(name).set_tuple_name(isl.dim_type.in_, statement.name)
                 order = order.union(isl.UnionMap.from_map(before.apply_range(
-                    _spread(before.dim(isl.dim_type.out), 2 * len(place.loops), number))))
+                    _spread(before.dim(isl.dim_type.out), 2 * len(place.loops), number, room))))
         statements = tuple(chain.from_iterable(self.groups[s.name] for s in self.program.statements))
         return replace(self.program, arrays=tuple(self.arrays.values()), statements=statements, order=order)
 
 
-def _spread(count: int, last: int, number: int) -> isl.Map:
-    """Times of `count` dimensions, positions further apart; of a statement whose own position is dimension number
-    `last`, the time of the `number`-th in its group."""
+def _spread(count: int, last: int, number: int, room: int) -> isl.Map:
+    """Times of `count` dimensions, positions `room` times as far apart; of a statement whose own position is dimension
+    number `last`, the time of the `number`-th in its group."""
     names = [f"o{k}" for k in range(count)]
-    later = [name if k % 2 else f"{_ROOM} * {name} + {number if k == last else 0}" for k, name in enumerate(names)]
+    later = [name if k % 2 else f"{room} * {name} + {number if k == last else 0}" for k, name in enumerate(names)]
     return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(later)}] }}")
