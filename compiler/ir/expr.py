@@ -46,11 +46,15 @@ __all__ = [
     "pruned",
     "renumbered",
     "result_type",
+    "select",
     "with_children",
 ]
 
 LUT3_TABLE = Int(8, signed=False)
 """Type of the truth table that is the first argument of ``lut3``: bit p + 2q + 4r is the result for (p, q, r)."""
+
+_SELECT = 0b11011000
+"""Truth table of ``p ? q : r``."""
 
 NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 """Comparisons, and those that hold of integers where they do not."""
@@ -297,6 +301,13 @@ def converted(expr: Expr, type: Type) -> Expr:
 def apply(op: str, *args: Expr) -> Apply:
     """The application of operation `op`, its type inferred. Raises `ProgramError` if the arguments do not fit."""
     return Apply(op, args, result_type(op, [arg.type for arg in args]))
+
+
+def select(condition: Expr, yes: Expr, no: Expr) -> Apply:
+    """One of two words, or of two bits, as a bit says."""
+    if yes.type == BIT:
+        return apply("lut3", Const(_SELECT, LUT3_TABLE), condition, yes, no)
+    return apply("select", condition, yes, no)
 
 
 def result_type(op: str, types: Sequence[Type]) -> Type:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from compiler.frontend.c_scop import building
 from compiler.frontend.c_scop.building import apply, integer, logic
 from compiler.frontend.kernel import Typed
-from compiler.ir.expr import LUT3_TABLE, Const, Expr
+from compiler.ir.expr import Const, Expr, select
 from compiler.ir.floating import encode_number
 from compiler.ir.ranges import Range
 from compiler.ir.types import BIT, Float, Int
@@ -42,7 +42,7 @@ def chosen(condition: Expr, yes: Expr, no: Expr) -> Expr:
     if yes is no or (isinstance(yes, Const) and yes == no):
         return yes
     if yes.type == BIT:
-        return apply("lut3", Const(0b11011000, LUT3_TABLE), no, yes, condition)
+        return select(condition, yes, no)
     return _selected(condition, yes, no)
 
 

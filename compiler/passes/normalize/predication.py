@@ -22,7 +22,6 @@ from compiler.analysis.affine import extremes
 from compiler.analysis.dependences import uninitialized_reads
 from compiler.analysis.domain_predicate import WidePredicate, membership
 from compiler.ir.expr import (
-    LUT3_TABLE,
     Apply,
     Cast,
     Const,
@@ -34,6 +33,7 @@ from compiler.ir.expr import (
     converted,
     fold,
     mentions,
+    select,
     with_children,
 )
 from compiler.ir.memory_order import stores
@@ -46,9 +46,6 @@ from compiler.passes.normalize.domain_padding import PaddedProgram, extent, move
 from compiler.passes.normalize.index_set_splitting import few_boxes
 
 __all__ = ["predicate_domains", "predicate_statement"]
-
-_SELECT = 0xD8
-"""Truth table of ``p ? q : r``."""
 
 
 def predicate_domains(program: Program, everywhere: bool = False) -> PaddedProgram | None:
@@ -189,7 +186,7 @@ def predicate_statement(statement: Statement, whole: Statement, type_: Type) -> 
                             "from a table") from None
     value = converted(_guarded_accesses(whole.value, guard), type_)
     term = _in_the_sum(value, own, guard)
-    chosen = term if term is not None else _chosen(guard, value, Read(own, type_))
+    chosen = term if term is not None else select(guard, value, Read(own, type_))
     return replace(whole, reads=reads, value=chosen)
 
 
@@ -200,7 +197,7 @@ def _guarded_accesses(value: Expr, guard: Expr) -> Expr:
         if isinstance(node, Load | Store):
             parts[0] = apply("select", guard, parts[0], Const(0, parts[0].type))
         if isinstance(node, Store):
-            parts[2] = _chosen(guard, parts[2], Const(0, BIT))
+            parts[2] = select(guard, parts[2], Const(0, BIT))
         return with_children(node, parts)
 
     return fold(value, step)
@@ -229,7 +226,7 @@ def _in_the_sum(value: Expr, own: int, guard: Expr) -> Expr | None:
             if op == "add" and not mentions(a, own):
                 a, b = b, a
             inner = None if mentions(b, own) else _in_the_sum(a, own, guard)
-            return None if inner is None else apply(op, inner, _chosen(guard, b, Const(0, b.type)))
+            return None if inner is None else apply(op, inner, select(guard, b, Const(0, b.type)))
     return None
 
 
@@ -237,12 +234,6 @@ def _holds(wide: Type, narrow: Type) -> bool:
     """Whether a value keeps all of its bits in the type `wide`."""
     return isinstance(wide, Int) and isinstance(narrow, Int) and BIT not in (wide, narrow) and (
         wide.width >= narrow.width)
-
-
-def _chosen(guard: Expr, yes: Expr, no: Expr) -> Expr:
-    if yes.type == BIT:
-        return apply("lut3", Const(_SELECT, LUT3_TABLE), guard, yes, no)
-    return apply("select", guard, yes, no)
 
 
 def cleared(program: Program, names: Collection[str]) -> Program:

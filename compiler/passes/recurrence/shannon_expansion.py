@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 
 import islpy as isl
 import networkx as nx
@@ -24,7 +23,6 @@ import networkx as nx
 from compiler.analysis.dependences import Dependence, flow, recurring
 from compiler.ir.constant_folding import decided
 from compiler.ir.expr import (
-    LUT3_TABLE,
     Apply,
     Cast,
     Const,
@@ -38,6 +36,7 @@ from compiler.ir.expr import (
     memories_used,
     postorder,
     pruned,
+    select,
     with_children,
 )
 from compiler.ir.narrow import table_ranges
@@ -49,9 +48,6 @@ from compiler.passes.recurrence.shorten_recurrences import hull
 from compiler.passes.recurrence.statement_groups import StatementGroups
 
 __all__ = ["expand_conditions", "late_conditions"]
-
-_SELECT = sum(1 << (p + 2 * q + 4 * r) for p, q, r in product((0, 1), repeat=3) if (q if p else r))
-"""The truth table of a bit that another one selects from two."""
 
 _SLOW = ("mul", "div", "mod", "rem")
 """Operations that make a condition late, as accesses of memories do."""
@@ -252,14 +248,7 @@ class _Draft:
             asked = apply("ne", asked, Const(0, asked.type))
         values = [branch if isinstance(branch, Const) else Read(used.index(branch), branch.type) for branch in branches]
         return replace(statement, reads=tuple(self.groups.element(statement, array) for array in used),
-                       value=_select(asked, *values))
-
-
-def _select(condition: Expr, yes: Expr, no: Expr) -> Expr:
-    """One of two values, which may be bits."""
-    if yes.type == BIT:
-        return apply("lut3", Const(_SELECT, LUT3_TABLE), condition, yes, no)
-    return apply("select", condition, yes, no)
+                       value=select(asked, *values))
 
 
 def _in_common(values: Sequence[Expr]) -> set[int]:

@@ -106,6 +106,14 @@ def test_operators(type):
     check_pipeline(outputs, [61], limit=min(1 << 20, (1 << type.bits() - 1) - 1) if type.bits() > 16 else 1 << 16)
 
 
+def test_conditions_select_conditions():
+    """All eight cases of three bits, of which one says which of the others counts."""
+    a, b, c = (image(U8, name, 1) for name in "abc")
+    chosen = hl.select(a[x] > 3, b[x] > 5, c[x] % 3 == 1)
+    check_pipeline([func("word", (x,), hl.select(chosen, cast(U8, 7), cast(U8, 2))), func("bit", (x,), chosen)], [61],
+                   limit=9)
+
+
 def test_division_by_small_numbers_of_both_signs():
     a, b = image(I8, "a", 1), image(I8, "b", 1)
     small = hl.clamp(b[x], cast(I8, -2), cast(I8, 2))
