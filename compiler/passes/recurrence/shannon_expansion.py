@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import islpy as isl
 import networkx as nx
 
-from compiler.analysis.dependences import Dependence, flow, recurring
+from compiler.analysis.dependences import Dependence, agree, flow, recurrence_members, recurring
 from compiler.ir.constant_folding import decided
 from compiler.ir.expr import (
     Apply,
@@ -39,12 +38,10 @@ from compiler.ir.expr import (
     select,
     with_children,
 )
-from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Access, Array, Program, Statement
-from compiler.ir.ranges import type_range, value_range
 from compiler.ir.types import BIT, Int
 from compiler.passes.directives.errors import TransformError
-from compiler.passes.recurrence.shorten_recurrences import hull
+from compiler.passes.recurrence.shorten_recurrences import range_within
 from compiler.passes.recurrence.statement_groups import StatementGroups
 
 __all__ = ["expand_conditions", "late_conditions"]
@@ -63,10 +60,10 @@ def late_conditions(program: Program) -> list[str]:
         program = _named(program)
     except TransformError:
         return []
-    found = (_Expansion(program, s.name) for s in program.statements if _is_condition(program, s))
-    late = [one for one in found if one.is_late and one.after]
-    behind = {statement.name for one in late for statement in one.after}
-    return [one.name for one in late if one.name not in behind]
+    iterations = _Iterations(program)
+    after = {name: iterations.after(name) for name in iterations.conditions if iterations.is_late(name)}
+    behind = {statement.name for statements in after.values() for statement in statements}
+    return [name for name, statements in after.items() if statements and name not in behind]
 
 
 def expand_conditions(program: Program, names: Sequence[str]) -> Program:
@@ -80,7 +77,7 @@ def expand_conditions(program: Program, names: Sequence[str]) -> Program:
         if not _is_condition(program, program.statement(name)):
             raise TransformError(f"{program.statement(name)}: what depends on a condition is computed for both of its "
                                  "values, 0 and 1, and this one computes others, too; name a statement that compares")
-        program = _expanded(_Expansion(program, name))
+        program = _expanded(program, name)
     return program
 
 
@@ -118,32 +115,22 @@ def _is_computed(program: Program, statement: Statement, condition: Expr) -> boo
 
 
 @dataclass(frozen=True)
-class _Expansion:
-    """The expansion by the condition that statement `name` computes."""
+class _Iterations:
+    """Which statements of a program wait for each other within an iteration of their recurrence."""
 
     program: Program
-    name: str
 
     @cached_property
-    def condition(self) -> Statement:
-        """The statement."""
-        return self.program.statement(self.name)
-
-    @cached_property
-    def _inside(self) -> list[Dependence]:
-        """The dependences within the recurrence of the condition."""
-        dependences = flow(self.program)
-        graph = nx.DiGraph((d.source, d.sink) for d in dependences)
-        members = next((part for part in nx.strongly_connected_components(graph) if self.name in part), set())
-        return [d for d in dependences if d.source in members and d.sink in members]
-
-    @cached_property
-    def _iteration(self) -> nx.DiGraph:
+    def _graph(self) -> nx.DiGraph:
         """From statement to statement, `reads` that see the value of the same iteration, and nothing else."""
-        sources = Counter((d.sink, d.read) for d in flow(self.program))
+        dependences = flow(self.program)
+        sources = Counter((d.sink, d.read) for d in dependences)
+        recurrence = {name: part for part in recurrence_members(dependences) for name in part}
         graph: nx.DiGraph[str] = nx.DiGraph()
-        for d in self._inside:
-            if sources[d.sink, d.read] == 1 and self._is_same(d):
+        graph.add_nodes_from(recurrence)
+        for d in dependences:
+            inside = d.source in recurrence and d.sink in recurrence[d.source]
+            if inside and sources[d.sink, d.read] == 1 and self._is_same(d):
                 graph.add_edge(d.source, d.sink)
                 graph.edges[d.source, d.sink].setdefault("reads", []).append(d.read)
         return graph
@@ -151,25 +138,25 @@ class _Expansion:
     def _is_same(self, dependence: Dependence) -> bool:
         """Whether every instance of a reader sees the value of the one with the same iterators."""
         sink, source = self.program.statement(dependence.sink), self.program.statement(dependence.source)
-        same = _same_iterators(sink, source.name).intersect_domain(sink.domain)
-        return sink.iterators == source.iterators and dependence.relation.is_equal(same)
+        return (sink.iterators == source.iterators and sink.domain.is_subset(dependence.relation.domain())
+                and all(agree(dependence.relation, k, k) for k in range(len(sink.iterators))))
 
     @cached_property
-    def is_late(self) -> bool:
-        """Whether the condition waits for a memory or a product of its recurrence."""
-        graph = self._iteration
-        return self.name in graph and any(_is_slow(self.program.statement(name).value)
-                                          for name in (self.name, *nx.ancestors(graph, self.name)))
+    def conditions(self) -> list[str]:
+        """The statements of recurrences that compute conditions."""
+        return [s.name for s in self.program.statements if s.name in self._graph and _is_condition(self.program, s)]
 
-    @cached_property
-    def after(self) -> list[Statement]:
-        """The statements that are computed for both values, in the order of an iteration."""
-        graph = self._iteration
-        reached = nx.descendants(graph, self.name) if self.name in graph else set[str]()
-        pure = {name for name in reached if self._is_pure(self.program.statement(name))}
-        kept = graph.subgraph({self.name, *pure})
-        names = nx.descendants(kept, self.name) if pure else set()
-        return [self.program.statement(name) for name in nx.topological_sort(kept) if name in names]
+    def is_late(self, name: str) -> bool:
+        """Whether a statement waits for a memory or a product of its recurrence."""
+        before = (name, *nx.ancestors(self._graph, name))
+        return any(_is_slow(self.program.statement(each).value) for each in before)
+
+    def after(self, name: str) -> list[Statement]:
+        """The statements that are computed for both values of a condition, in the order of an iteration."""
+        pure = {each for each in nx.descendants(self._graph, name) if self._is_pure(self.program.statement(each))}
+        kept = self._graph.subgraph({name, *pure})
+        names = nx.descendants(kept, name)
+        return [self.program.statement(each) for each in nx.topological_sort(kept) if each in names]
 
     def _is_pure(self, statement: Statement) -> bool:
         """Whether it may be computed though its value is not used: it stores nothing and reports no index, and has no
@@ -181,17 +168,17 @@ class _Expansion:
 
     def sources(self, statement: Statement) -> dict[int, str]:
         """Of the reads of a statement that see values of the same iteration, what computes them."""
-        edges = self._iteration.in_edges(statement.name, data="reads")
+        edges = self._graph.in_edges(statement.name, data="reads")
         return {read: source for source, _, reads in edges for read in reads}
 
 
-def _expanded(one: _Expansion) -> Program:
-    """The program with a statement more for every branch that is no constant."""
-    draft = _Draft(one.program, one.condition)
-    for statement in one.after:
-        sources = {read: source for read, source in one.sources(statement).items() if source in draft.branches}
-        draft.expand(statement, sources)
-    return draft.groups.result()
+def _expanded(program: Program, name: str) -> Program:
+    """The program with a statement more for every branch that is no constant of what depends on condition `name`."""
+    iterations, draft = _Iterations(program), _Draft(program, program.statement(name))
+    for statement in iterations.after(name):
+        sources = iterations.sources(statement).items()
+        draft.expand(statement, {read: source for read, source in sources if source in draft.branches})
+    return draft.made.result()
 
 
 class _Draft:
@@ -199,22 +186,22 @@ class _Draft:
     where it does not: a constant, or an array with an element for each iteration."""
 
     def __init__(self, program: Program, condition: Statement) -> None:
-        self.groups = StatementGroups(program)
+        self.made = StatementGroups(program)
         type_ = program.array(condition.write.array).type
         self.branches: dict[str, tuple[Const | Array, ...]] = {condition.name: (Const(1, type_), Const(0, type_))}
-        kept, self.kept = self.groups.beside(condition, "kept", Read(0, type_), (condition.write,))
-        self.groups.groups[condition.name].append(kept)
+        kept, self.kept = self.made.beside(condition, "kept", Read(0, type_), (condition.write,))
+        self.made.groups[condition.name].append(kept)
 
     def expand(self, statement: Statement, sources: Mapping[int, str]) -> None:
         """Compute a statement for both branches, and select. `sources`: the expanded ones whose values it reads."""
         values = [_simplified(statement.value, {read: self.branches[source][side] for read, source in sources.items()})
                   for side in range(2)]
         reads, group = list(statement.reads), list[Statement]()
-        self.groups.groups[statement.name] = group
+        self.made.groups[statement.name] = group
         for read in _in_common(values) - set(sources):
-            type_ = self.groups.arrays[statement.reads[read].array].type
-            made, array = self.groups.beside(statement, f"read_{read}", Read(0, type_), (statement.reads[read],))
-            reads[read] = self.groups.element(statement, array)
+            type_ = self.made.arrays[statement.reads[read].array].type
+            made, array = self.made.beside(statement, f"read_{read}", Read(0, type_), (statement.reads[read],))
+            reads[read] = self.made.element(statement, array)
             group.append(made)
         branches = [self._branch(statement, value, self._accesses(statement, reads, sources, side), suffix)
                     for side, (value, suffix) in enumerate(zip(values, ("yes", "no"), strict=True))]
@@ -228,7 +215,7 @@ class _Draft:
         for read, source in sources.items():
             branch = self.branches[source][side]
             if isinstance(branch, Array):
-                found[read] = self.groups.element(statement, branch)
+                found[read] = self.made.element(statement, branch)
         return found
 
     def _branch(self, statement: Statement, value: Expr, reads: Sequence[Access], suffix: str) -> Const | Array:
@@ -236,8 +223,8 @@ class _Draft:
         value, kept = pruned(value, reads)
         if isinstance(value, Const):
             return value
-        made, array = self.groups.beside(statement, suffix, value, kept)
-        self.groups.groups[statement.name].append(made)
+        made, array = self.made.beside(statement, suffix, value, kept)
+        self.made.groups[statement.name].append(made)
         return array
 
     def _selected(self, statement: Statement, branches: Sequence[Const | Array]) -> Statement:
@@ -247,7 +234,7 @@ class _Draft:
         if asked.type != BIT:
             asked = apply("ne", asked, Const(0, asked.type))
         values = [branch if isinstance(branch, Const) else Read(used.index(branch), branch.type) for branch in branches]
-        return replace(statement, reads=tuple(self.groups.element(statement, array) for array in used),
+        return replace(statement, reads=tuple(self.made.element(statement, array) for array in used),
                        value=select(asked, *values))
 
 
@@ -276,9 +263,7 @@ def _is_condition(program: Program, statement: Statement) -> bool:
     type_ = program.array(statement.write.array).type
     if not isinstance(type_, Int) or isinstance(statement.value, Read | Const | Store) or statement.domain.is_empty():
         return False
-    reads = [type_range(program.array(access.array).type) for access in statement.reads]
-    tables, box = table_ranges(program), hull(statement)
-    low, high = fold(statement.value, lambda node, parts: value_range(node, parts, reads, box, tables))
+    low, high = range_within(program, statement, statement.value)
     return low >= 0 and high <= 1
 
 
@@ -286,9 +271,3 @@ def _is_slow(value: Expr) -> bool:
     """Whether a value waits for a memory or a product."""
     return any(isinstance(node, Load | Lookup) or (isinstance(node, Apply) and node.op in _SLOW)
                for node in postorder(value))
-
-
-def _same_iterators(sink: Statement, source: str) -> isl.Map:
-    """{instance of `sink` -> the one of `source` with the same iterators}."""
-    iterators = ", ".join(sink.iterators)
-    return isl.Map(f"{{ {sink.name}[{iterators}] -> {source}[{iterators}] }}")

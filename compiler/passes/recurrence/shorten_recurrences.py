@@ -13,11 +13,11 @@ from compiler.analysis.accesses import same_elements
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read, apply, converted, fold, mentions, renumbered
 from compiler.ir.narrow import table_ranges
 from compiler.ir.program import Program, Statement
-from compiler.ir.ranges import type_range, value_range
+from compiler.ir.ranges import Range, type_range, value_range
 from compiler.ir.types import Float, Int
 
-__all__ = ["MODULAR", "REASSOCIATED", "Reduction", "accumulated", "accumulating", "hull", "neutral", "reduction",
-           "shorten_recurrences"]
+__all__ = ["MODULAR", "REASSOCIATED", "Reduction", "accumulated", "accumulating", "hull", "neutral", "range_within",
+           "reduction", "shorten_recurrences"]
 
 MODULAR = ("add", "mul", "and", "or", "xor")
 """Operations whose low bits depend only on the operands' low bits, so accumulators may be as narrow as the array."""
@@ -173,11 +173,14 @@ def _negated(value: Expr) -> Expr:
 
 def _fits(program: Program, statement: Statement, body: Expr, type_: Int) -> bool:
     """Whether every value of `body` is one of `type_`: then comparing before or after the conversion is the same."""
+    return all(map(type_.contains, range_within(program, statement, body)))
+
+
+def range_within(program: Program, statement: Statement, value: Expr) -> Range:
+    """The range of what is computed of the reads of a statement, whatever these are."""
     reads = [type_range(program.array(access.array).type) for access in statement.reads]
-    box = hull(statement)
-    tables = table_ranges(program)
-    low, high = fold(body, lambda node, parts: value_range(node, parts, reads, box, tables))
-    return type_.contains(low) and type_.contains(high)
+    box, tables = hull(statement), table_ranges(program)
+    return fold(value, lambda node, parts: value_range(node, parts, reads, box, tables))
 
 
 def hull(statement: Statement) -> dict[str, tuple[int, int]]:

@@ -10,10 +10,10 @@ import islpy as isl
 
 from compiler.analysis.isl_effort import EffortError, bounded_operations
 from compiler.ir.last_writes import last_writes as exact_last_writes
-from compiler.ir.relations import maps
+from compiler.ir.relations import coordinates, maps
 from compiler.sched.verify.errors import ValidationError
 
-__all__ = ["Difference", "Writes", "bounded_effort", "coordinates", "corner_points", "difference", "last_writes",
+__all__ = ["Difference", "Writes", "bounded_effort", "corner_points", "difference", "first_point", "last_writes",
            "latest", "maps", "simplified"]
 
 _EFFORT = 3_000_000
@@ -57,15 +57,13 @@ def difference(actual: isl.Map, expected: isl.Map) -> Difference | None:
 
 
 def _at(point: isl.Set, actual: isl.Map | None, expected: isl.Map) -> Difference:
-    seen = None if actual is None else coordinates(actual.intersect_domain(point).range())
-    return Difference(coordinates(point), seen, coordinates(expected.intersect_domain(point).range()))
+    seen = None if actual is None else first_point(actual.intersect_domain(point).range())
+    return Difference(first_point(point), seen, first_point(expected.intersect_domain(point).range()))
 
 
-def coordinates(points: isl.Set) -> tuple[int, ...]:
+def first_point(points: isl.Set) -> tuple[int, ...]:
     """The coordinates of the first point of a set that is not empty."""
-    point = points.lexmin().sample_point()
-    count = points.dim(isl.dim_type.set)
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count))
+    return coordinates(points.lexmin().sample_point())
 
 
 def corner_points(points: isl.Set) -> isl.Set:
@@ -133,7 +131,7 @@ def simplified(relation: isl.Map) -> isl.Map:
     shifts = relation.deltas()
     if shifts.is_empty() or not shifts.is_singleton():
         return relation
-    shift = coordinates(shifts)[0]
+    shift = first_point(shifts)[0]
     domain = relation.domain().coalesce()
     hull = isl.Set.from_basic_set(domain.simple_hull())
     domain = hull if hull.is_equal(domain) else domain

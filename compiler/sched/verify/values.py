@@ -12,7 +12,7 @@ import islpy as isl
 
 from compiler.ir.program import Program, Statement
 from compiler.sched.verify.errors import ValidationError
-from compiler.sched.verify.relations import coordinates, last_writes, maps
+from compiler.sched.verify.relations import first_point, last_writes, maps
 
 __all__ = ["Origins", "Source", "final_origins", "read_origins"]
 
@@ -45,7 +45,7 @@ def read_origins(program: Program, statement: Statement, index: int) -> Origins:
         missing = missing.subtract(relation.domain())
     if not missing.is_empty():
         raise ValidationError(f"{statement} reads {access.array} before it is written, "
-                              f"first at {coordinates(missing)}")
+                              f"first at {first_point(missing)}")
     return found
 
 

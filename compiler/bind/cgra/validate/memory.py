@@ -16,7 +16,7 @@ import islpy as isl
 
 from compiler.bind.cgra.validate.nests import Events, Expression, field, increasing, modulo, quotient
 from compiler.sched.verify import ValidationError, Writes, latest
-from compiler.sched.verify.relations import coordinates, simplified
+from compiler.sched.verify.relations import first_point, simplified
 from hw.memtile import AffineNest, DualPortConfig, MemTileSpec, PubConfig
 
 __all__ = ["MemoryProof"]
@@ -66,7 +66,7 @@ class MemoryProof:
                 within = first.times.intersect_range(run)
                 both = within.apply_range(second.times.reverse())
                 if not both.is_empty():
-                    cycle = coordinates(within.intersect_domain(both.domain()).range())[0]
+                    cycle = first_point(within.intersect_domain(both.domain()).range())[0]
                     raise ValidationError(f"memory {self.name}: controllers {first} and {second} use one SRAM port "
                                           f"in cycle {cycle}")
                 self.port_pairs += 1

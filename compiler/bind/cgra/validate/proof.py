@@ -32,7 +32,7 @@ from compiler.sched.verify import (
     final_origins,
     read_origins,
 )
-from compiler.sched.verify.relations import coordinates, corner_points
+from compiler.sched.verify.relations import corner_points, first_point
 from compiler.sched.verify.samples import SampleWords
 from hw.fabric.config import ArrayConfig
 from hw.fabric.driver import RunPlan
@@ -204,16 +204,16 @@ class Proof:
         elements = bank.elements
         outside = bank.accesses.times.domain().subtract(elements.domain())
         if not outside.is_empty():
-            raise ValidationError(f"output {array.name}: access {coordinates(outside)} of the bank in column "
+            raise ValidationError(f"output {array.name}: access {first_point(outside)} of the bank in column "
                                   f"{bank.column} goes to no element")
         strange = elements.range().subtract(written)
         if not strange.is_empty():
-            raise ValidationError(f"element {list(coordinates(strange))} of output {array.name} is captured, but the "
+            raise ValidationError(f"element {list(first_point(strange))} of output {array.name} is captured, but the "
                                   "program does not write it")
         # As many different ones as the program writes, and no others: all of them.
         if bank.total != written.count_val().to_python() or not elements.is_injective():
             missing = written.subtract(elements.range())
-            what = f"element {list(coordinates(missing))} of" if not missing.is_empty() else "an element of"
+            what = f"element {list(first_point(missing))} of" if not missing.is_empty() else "an element of"
             how = "never captured" if not missing.is_empty() else "captured twice"
             raise ValidationError(f"{what} output {array.name} is {how}")
         self.report.elements += bank.total
@@ -221,7 +221,7 @@ class Proof:
     def _capture_of(self, array: Array, bank: BankProof) -> Describe:
         def describe(point: tuple[int, ...]) -> str:
             text = isl.Set(f"{{ {bank.accesses.name}[{', '.join(map(str, point))}] }}")
-            element = coordinates(bank.elements.intersect_domain(text).range())
+            element = first_point(bank.elements.intersect_domain(text).range())
             return f"output {array.name}{list(element)} is captured"
         return describe
 
@@ -340,7 +340,7 @@ class Proof:
             raise self._strange(origin, demand, left)
 
     def _strange(self, origin: Origin, demand: Demand, points: isl.Set) -> ValidationError:
-        point = coordinates(points)
+        point = first_point(points)
         return ValidationError(f"{demand.describe(point)}, but {self.claims.name(origin)} delivers another word")
 
     def _prove_each(self, origin: Origin, source: Source, demand: Demand) -> None:
@@ -415,7 +415,7 @@ class Proof:
             part = demand.origins.intersect_domain(at_input.domain())
             self._prove(arrival.origin, source, Demand(earlier, part, describe, demand.few))
         if not uncovered.is_empty():
-            point = coordinates(uncovered)
+            point = first_point(uncovered)
             raise ValidationError(f"{demand.describe(point)} from {self.claims.name(origin)}, which delivers no "
                                   f"word that was written (cycle {self._image(cycles, point)[0]})")
 
@@ -440,18 +440,18 @@ class Proof:
         points = visible.intersect_range(isl.Set(f"{{ [{cycle[0]}] }}")).domain()
         if points.is_empty():
             return None
-        return f"{points.get_tuple_name()}{list(coordinates(points))}"
+        return f"{points.get_tuple_name()}{list(first_point(points))}"
 
     @staticmethod
     def _first(cycles: isl.Map) -> tuple[int, ...]:
-        return coordinates(cycles.domain())
+        return first_point(cycles.domain())
 
     @staticmethod
     def _image(relation: isl.Map, point: tuple[int, ...]) -> tuple[int, ...]:
         fixed = relation
         for position, value in enumerate(point):
             fixed = fixed.fix_val(isl.dim_type.in_, position, isl.Val(value))
-        return coordinates(fixed.range())
+        return first_point(fixed.range())
 
 
 def _reader(statement: Statement, index: int) -> Describe:
@@ -461,7 +461,7 @@ def _reader(statement: Statement, index: int) -> Describe:
     def describe(point: tuple[int, ...]) -> str:
         where = ", ".join(f"{n} = {v}" for n, v in zip(statement.iterators, point, strict=True))
         instance = isl.Set(f"{{ {statement.name}[{', '.join(map(str, point))}] }}")
-        element = coordinates(access.map.intersect_domain(instance).range())
+        element = first_point(access.map.intersect_domain(instance).range())
         return f"{statement} reads {access.array}{list(element)} at {where}"
 
     return describe

@@ -27,7 +27,7 @@ from compiler.ir.expr import Iterator as IteratorValue
 from compiler.ir.expr import postorder
 from compiler.ir.program import Array, Program, Statement
 from compiler.sched.verify import final_origins, read_origins
-from compiler.sched.verify.relations import coordinates
+from compiler.sched.verify.relations import first_point
 from hw.dma.descriptor import DmaDescriptor
 from hw.fabric.config import ArrayConfig
 from hw.fabric.driver import RunPlan
@@ -352,7 +352,7 @@ class _Evenly:
         if part.is_empty():
             return None
         first = part.intersect_domain(part.domain().lexmin())
-        return np.array(coordinates(first.range().lexmin()), dtype=np.int64)
+        return np.array(first_point(first.range().lexmin()), dtype=np.int64)
 
     def _extended(self, relation: isl.Map, move: np.ndarray, computed: bool) -> bool:
         """Whether `relation` is its part of the first tile in every tile, to instances of that or to elements moved."""
