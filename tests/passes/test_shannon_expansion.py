@@ -107,6 +107,15 @@ def test_a_condition_only_selects() -> None:
         np.testing.assert_array_equal(run_design(design, inputs)["matches"], interpret(program, inputs)["matches"])
 
 
+def test_nothing_depends_on_a_condition_outside_of_recurrences() -> None:
+    program = scop("int q = 0; for (int i = 0; i < 16; i++) { int big = a[i] > 3; int c = t[q & 7] > a[i]; "
+                   "if (c) q = q + 3; else q = q - 1; if (big) y[0] = q; }")
+    outside = next(s.name for s in program.statements if s.write.array == "big")
+    changed = expand_conditions(program, [outside])
+    assert not any(s.name.endswith(("_yes", "_no")) for s in changed.statements)
+    require_same(program, changed)
+
+
 def test_what_is_fast_enough_is_not_expanded() -> None:
     program = scop("int q = 0; for (int i = 0; i < 16; i++) if (a[i] > 3) q = q + 3; y[0] = q;")
     assert compiler.compile(program, target="fpga").choices["conditions expanded"] == "none"

@@ -61,7 +61,8 @@ def late_conditions(program: Program) -> list[str]:
     except TransformError:
         return []
     iterations = _Iterations(program)
-    after = {name: iterations.after(name) for name in iterations.conditions if iterations.is_late(name)}
+    conditions = [statement.name for statement in program.statements if _is_condition(program, statement)]
+    after = {name: iterations.after(name) for name in conditions if iterations.is_late(name)}
     behind = {statement.name for statements in after.values() for statement in statements}
     return [name for name, statements in after.items() if statements and name not in behind]
 
@@ -127,7 +128,7 @@ class _Iterations:
         sources = Counter((d.sink, d.read) for d in dependences)
         recurrence = {name: part for part in recurrence_members(dependences) for name in part}
         graph: nx.DiGraph[str] = nx.DiGraph()
-        graph.add_nodes_from(recurrence)
+        graph.add_nodes_from(statement.name for statement in self.program.statements)
         for d in dependences:
             inside = d.source in recurrence and d.sink in recurrence[d.source]
             if inside and sources[d.sink, d.read] == 1 and self._is_same(d):
@@ -140,11 +141,6 @@ class _Iterations:
         sink, source = self.program.statement(dependence.sink), self.program.statement(dependence.source)
         return (sink.iterators == source.iterators and sink.domain.is_subset(dependence.relation.domain())
                 and all(agree(dependence.relation, k, k) for k in range(len(sink.iterators))))
-
-    @cached_property
-    def conditions(self) -> list[str]:
-        """The statements of recurrences that compute conditions."""
-        return [s.name for s in self.program.statements if s.name in self._graph and _is_condition(self.program, s)]
 
     def is_late(self, name: str) -> bool:
         """Whether a statement waits for a memory or a product of its recurrence."""
