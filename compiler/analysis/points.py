@@ -5,6 +5,8 @@ from __future__ import annotations
 import islpy as isl
 import numpy as np
 
+from compiler.ir.relations import coordinates
+
 __all__ = ["all_points", "count_points", "some_points", "values_at"]
 
 _SEED = 0x9017
@@ -39,14 +41,9 @@ def some_points(points: isl.Set, count: int) -> np.ndarray:
     random = np.random.default_rng(_SEED)
     columns = [random.integers(low, high + 1, count) for low, high in bounds]
     drawn = np.stack(columns, axis=1) if bounds else np.zeros((count, 0), dtype=np.int64)
-    ends = [_coordinates(end, len(bounds)) for end in (points.lexmin(), points.lexmax())]
+    ends = [coordinates(end.sample_point()) for end in (points.lexmin(), points.lexmax())]
     found = np.concatenate([np.array(ends, dtype=np.int64).reshape(2, len(bounds)), drawn[_inside(points, drawn)]])
     return found[np.arange(count) % len(found)]
-
-
-def _coordinates(point: isl.Set, count: int) -> list[int]:
-    at = point.sample_point()
-    return [at.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count)]
 
 
 def values_at(function: isl.Map, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from compiler.bind.dataflow.errors import DataflowError
 from compiler.bind.dataflow.validate_nodes import iterators_used
 from compiler.bind.dataflow.word_ticks import levels, ticks_between
 from compiler.ir.program import Program
+from compiler.ir.relations import coordinates
 from hw.dataflow.spec import Affine, ChannelSpec, Counter, KernelSpec, Piece, Predicate
 
 __all__ = ["SymbolicValidation"]
@@ -113,9 +114,7 @@ class SymbolicValidation:
     def _wrong(self, sink: str, read: int, source: str, relation: isl.Map) -> None:
         """A witness of the readers in `relation`."""
         back = self.times[sink].intersect_domain(self.program.statement(sink).domain).reverse()
-        point = relation.domain().apply(back).sample_point()
-        instance = ", ".join(str(point.get_coordinate_val(isl.dim_type.set, k))
-                             for k in range(point.get_space().dim(isl.dim_type.set)))
+        instance = ", ".join(map(str, coordinates(relation.domain().apply(back).sample_point())))
         self._fail(f"{sink}[{instance}] gets a word that is not the one of '{source}' for its operand {read}")
 
     def _kept(self, channel: ChannelSpec, words: isl.Map | None, sink: str, read: int, source: str,

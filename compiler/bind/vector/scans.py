@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import islpy as isl
 import numpy as np
 
 from compiler.frontend.parallel_array.array import Array
@@ -20,6 +19,7 @@ from compiler.frontend.parallel_array.expression import default
 from compiler.frontend.parallel_array.functions import maximum, minimum, shift
 from compiler.ir.expr import Apply, Cast, Const, Expr, Read
 from compiler.ir.program import Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.ir.types import Int
 
 __all__ = ["COMBINED", "Scan", "doubled", "neutral_number", "scan_of", "scanned"]
@@ -63,9 +63,7 @@ def _distance(program: Program, statement: Statement, number: int) -> tuple[int,
     deltas = sources.deltas()
     if not write.is_injective() or deltas.is_empty() or not deltas.is_singleton():
         return None
-    point = deltas.sample_point()
-    distance = tuple(-point.get_coordinate_val(isl.dim_type.set, k).to_python()
-                     for k in range(len(statement.iterators)))
+    distance = tuple(-step for step in coordinates(deltas.sample_point()))
     order = program.order_of(statement.name)
     inside = sources.reverse().intersect_domain(statement.domain).intersect_range(statement.domain)
     ordered = inside.is_subset(order.lex_lt_map(order))

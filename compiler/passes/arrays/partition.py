@@ -23,6 +23,7 @@ import numpy as np
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.names import fresh_name
 from compiler.ir.program import Access, Array, Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.passes.arrays.packed_arrays import PackedArrays
 from compiler.passes.arrays.split_arrays import SplitArrays
 from compiler.passes.normalize.domain_padding import PaddedProgram
@@ -212,11 +213,9 @@ def _touched(statement: Statement, access: Access) -> isl.Set:
 
 def _index(elements: isl.Set) -> tuple[np.ndarray, ...]:
     """A numpy index of all elements of a set."""
-    points: list[list[int]] = []
-    dims = range(elements.dim(isl.dim_type.set))
-    elements.foreach_point(
-        lambda point: points.append([point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in dims]))
-    return tuple(np.array(points, dtype=np.int64).reshape(-1, len(dims)).T)
+    points: list[tuple[int, ...]] = []
+    elements.foreach_point(lambda point: points.append(coordinates(point)))
+    return tuple(np.array(points, dtype=np.int64).reshape(-1, elements.dim(isl.dim_type.set)).T)
 
 
 def _hull(elements: isl.Set) -> _Box:

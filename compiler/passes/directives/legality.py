@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import islpy as isl
 
 from compiler.ir.program import Access, Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.passes.directives.errors import TransformError
 
 __all__ = ["check_legal", "dependent_instances"]
@@ -75,9 +76,7 @@ def _witness(wrong: isl.Map, first: Statement, second: Statement) -> str:
         pair = wrong.wrap().sample_point()
     if pair.is_void():
         return f"some instance of {first} must come before one of {second}"
-    values = [pair.get_coordinate_val(isl.dim_type.set, k).to_python()
-              for k in range(len(first.iterators) + len(second.iterators))]
-    count = len(first.iterators)
+    values, count = list(coordinates(pair)), len(first.iterators)
     return f"{_instance(first, values[:count])} must come before {_instance(second, values[count:])}"
 
 

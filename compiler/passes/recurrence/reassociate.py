@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import islpy as isl
-
 from compiler.analysis.dependences import Dependence, flow
 from compiler.ir.expr import Apply, Const, Expr, Read, children, fold, postorder, with_children
 from compiler.ir.program import Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.ir.types import BIT, Int
 from compiler.passes.directives.terms import chains, combined
 
@@ -58,9 +57,7 @@ def _has_three_terms(value: Expr) -> bool:
 
 
 def _least_distance(dependence: Dependence) -> tuple[int, ...]:
-    point = dependence.relation.reverse().deltas().lexmin().sample_point()
-    count = point.get_space().dim(isl.dim_type.set)
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count))
+    return coordinates(dependence.relation.reverse().deltas().lexmin().sample_point())
 
 
 def _reordered(statement: Statement, distances: Distances, way: OperandDepth) -> Statement | None:

@@ -18,6 +18,7 @@ from compiler.analysis.dependences import Dependence, flow
 from compiler.analysis.instance_budget import count_instances
 from compiler.ir.expr import Const
 from compiler.ir.program import Program, Statement
+from compiler.ir.relations import coordinates
 from compiler.sched.process_network.access_order import access_order
 from compiler.sched.process_network.channels import ChannelKind, Traffic, channel_kind, traffic
 from compiler.sched.process_network.errors import NetworkError
@@ -226,8 +227,7 @@ def _endless(statement: Statement) -> str:
             if not last.is_int():
                 outside = domain.lower_bound_val if far > 0 else domain.upper_bound_val
                 point = outside(isl.dim_type.set, number, isl.Val(far)).sample_point()
-                witness = ", ".join(str(point.get_coordinate_val(isl.dim_type.set, k))
-                                    for k in range(len(statement.iterators)))
+                witness = ", ".join(map(str, coordinates(point)))
                 side = "greatest" if far > 0 else "least"
                 return f"'{name}' has no {side} value, {statement.name}[{witness}] is one of its instances"
     return str(domain)
