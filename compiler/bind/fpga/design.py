@@ -48,9 +48,9 @@ __all__ = ["FpgaDesign"]
 class FpgaDesign(Design):
     """See `Design`. `parts` holds the program that was mapped, `built` its pipeline, `system` what is emitted.
     `transform`: the schedule directives that put loops in another order; `expanded`: the statements of conditions for
-    both of whose values what depends on them is computed; `coalesced`: whether the program's tile loops
-    were. `lanes`: elements of a row that come and go at a time. `early`: the loop that data can end early, or why one
-    that they could end makes all its iterations."""
+    both of whose values what depends on them is computed; `coalesced`: whether the program's tile loops were. `lanes`:
+    elements of a row that come and go at a time. `early`: the loop that data can end early, or why one that they could
+    end makes all its iterations."""
 
     program: Program
     parts: Partition
